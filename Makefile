@@ -1,11 +1,70 @@
-# `make demo` and `make test` are all a fresh machine needs; each makes its own environment.
+# `make demo` and `make test` are all that a fresh machine with Python 3.11 needs.
+# Each makes its own environment: .venv-demo holds only what users install, .venv the tools of a change too.
+
+PYTHON ?=
 VENV := .venv
+DEMO := .venv-demo
 BIN := $(VENV)/bin
 
-.PHONY: venv
+NATIVE := $(wildcard hatch_build.py) $(shell find src -name '*.c' -o -name '*.h' -o -name '*.po')
+SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '*.so' -not -name '*.mo')
+
+.NOTPARALLEL:
+.PHONY: help demo test test-slow lint typecheck imports unit docs wheel-check bench format venv clean
+
+help:
+	@echo "make demo        record a small training, analyse it, write the report, print the verdict"
+	@echo "make test        everything a change needs: format, lint, types, imports, docs, wheel, tests"
+	@echo "make test-slow   the long tests: soak, byte-wise truncation, a thousand ranks"
+	@echo "make bench       our speed beside the peers', as a table"
+	@echo "make clean       remove environments and build results"
+
+demo: $(DEMO)/.ready
+	$(DEMO)/bin/ascend-sn demo
+
+test: lint typecheck imports docs wheel-check unit
+
 venv: $(VENV)/.ready
 
-$(VENV)/.ready: pyproject.toml
-	test -x $(BIN)/python || python3.11 -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[test,lint,docs]'
-	touch $@
+lint: venv
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+
+typecheck: venv
+	$(BIN)/mypy --no-error-summary
+
+imports: venv
+	$(BIN)/lint-imports
+
+docs: venv
+	$(BIN)/mkdocs build --strict --quiet
+
+wheel-check: venv
+	scripts/check-wheel.sh $(BIN)/python
+
+unit: venv
+	$(BIN)/python -m pytest -q -m "not slow and not browser and not npu and not cuda"
+
+test-slow: venv
+	$(BIN)/python -m pytest -q -m slow
+
+format: venv
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: venv
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+
+$(VENV)/.ready: pyproject.toml $(NATIVE)
+	test -x $(BIN)/python || { python=$$(PYTHON="$(PYTHON)" scripts/find-python.sh) && "$$python" -m venv $(VENV); }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,docs]'
+	@touch $@
+
+$(DEMO)/.ready: pyproject.toml $(NATIVE) $(SOURCES)
+	test -x $(DEMO)/bin/python || { python=$$(PYTHON="$(PYTHON)" scripts/find-python.sh) && "$$python" -m venv $(DEMO); }
+	$(DEMO)/bin/python -m pip install --quiet --disable-pip-version-check .
+	@touch $@
+
+clean:
+	rm -rf $(VENV) $(DEMO) build dist site demo-result .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src -name '*.so' -delete -o -name '*.mo' -delete
