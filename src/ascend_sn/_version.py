@@ -1,5 +1,3 @@
-"""The version of ascend-sn; the package metadata reads it from here."""
+"""The one place that holds the version."""
 
-from __future__ import annotations
-
-__version__ = "0.1.0"
+__version__ = "0.1.0.dev0"

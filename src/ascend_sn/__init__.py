@@ -1,0 +1,30 @@
+"""Profile training and inference on Ascend NPUs, CUDA and CPU: collect, analyse, advise, look, compare."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ascend_sn._version import __version__
+
+if TYPE_CHECKING:
+    from ascend_sn import analysis
+    from ascend_sn.store import Run, open_run as open
+
+__all__ = ["Run", "__version__", "analysis", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the reading side only when it is used: the recorder imports this package in the user's process."""
+    if name == "open":
+        from ascend_sn.store import open_run
+
+        return open_run
+    if name == "Run":
+        from ascend_sn.store import Run
+
+        return Run
+    if name == "analysis":
+        from importlib import import_module
+
+        return import_module("ascend_sn.analysis")
+    raise AttributeError(f"module 'ascend_sn' has no attribute {name!r}")

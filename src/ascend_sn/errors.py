@@ -1,0 +1,105 @@
+"""Every exception that ascend-sn raises on purpose.
+
+`cli.main` turns an `AscendSnError` into one line on stderr and its `exit_code`; any other exception is a
+defect and exits 4 with a traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = [
+    "AscendSnError",
+    "EmptyInputError",
+    "FormatError",
+    "InputError",
+    "NotComparableError",
+    "NotParsedError",
+    "ProfilerError",
+    "ProfilerPathError",
+    "ProfilerStateError",
+    "RunVersionError",
+    "StoreError",
+    "UnknownNameError",
+    "UsageError",
+]
+
+
+class AscendSnError(Exception):
+    """Base of all errors raised on purpose; `exit_code` is what the command line ends with."""
+
+    exit_code = 3
+
+
+class UsageError(AscendSnError):
+    """The caller asked for something that has no meaning (a wrong option or a wrong combination)."""
+
+    exit_code = 2
+
+
+class UnknownNameError(UsageError):
+    """A name that is not one of the known ones; `nearest` is the likeliest meant one, if any."""
+
+    def __init__(self, what: str, name: str, known: Sequence[str], nearest: str | None) -> None:
+        self.what, self.name, self.known, self.nearest = what, name, tuple(known), nearest
+        hint = f"; did you mean {nearest!r}?" if nearest else f"; known: {', '.join(known)}"
+        super().__init__(f"unknown {what} {name!r}{hint}")
+
+
+class InputError(AscendSnError):
+    """The input cannot be used; `path` is the file or folder."""
+
+    def __init__(self, path: Path | str, problem: str) -> None:
+        self.path, self.problem = Path(path), problem
+        super().__init__(f"{path}: {problem}")
+
+
+class FormatError(InputError):
+    """A file of a recognised format in which nothing usable is left; `place` says where it broke."""
+
+    def __init__(self, path: Path | str, problem: str, place: str = "") -> None:
+        self.place = place
+        super().__init__(path, f"{problem} (at {place})" if place else problem)
+
+
+class EmptyInputError(InputError):
+    """The input was read and holds no timed events."""
+
+
+class NotParsedError(InputError):
+    """Raw profiler data that its own tool has not parsed yet."""
+
+
+class NotComparableError(AscendSnError):
+    """Two runs that cannot be compared; the message says why."""
+
+
+class StoreError(InputError):
+    """The run folder or the cache cannot be read or written."""
+
+
+class RunVersionError(StoreError):
+    """A run folder written by a newer version of ascend-sn than this one."""
+
+    def __init__(self, path: Path | str, found: int, supported: int) -> None:
+        self.found, self.supported = found, supported
+        super().__init__(
+            path, f"run folder version {found} is newer than this ascend-sn reads ({supported}); upgrade ascend-sn"
+        )
+
+
+class ProfilerError(AscendSnError):
+    """Base of what the recorder raises at an explicit `start()`."""
+
+
+class ProfilerStateError(ProfilerError):
+    """The recorder was asked for something that its state does not allow (`start()` while recording)."""
+
+
+class ProfilerPathError(ProfilerError):
+    """The recorder's output folder cannot be created or written; `path` names it."""
+
+    def __init__(self, path: Path | str, problem: str) -> None:
+        self.path = Path(path)
+        super().__init__(f"{path}: {problem}")

@@ -1,0 +1,82 @@
+"""What a reader is, and what it is given.
+
+A reader claims a file or a folder by its content (users rename things), lists the files it would read (they
+make the cache key), and turns them into captures: one per captured process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from ascend_sn.model.capture import Capture
+
+__all__ = ["HEAD_BYTES", "Candidate", "Reader", "Source"]
+
+HEAD_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A path under inspection; content is looked at once and kept."""
+
+    path: Path
+
+    @cached_property
+    def is_folder(self) -> bool:
+        """Whether it is a folder."""
+        return self.path.is_dir()
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first 64 KiB of a file, decompressed when it is gzip; empty for a folder."""
+        from ascend_sn.formats.heads import read_head
+
+        return b"" if self.is_folder else read_head(self.path, HEAD_BYTES)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names directly inside a folder; empty for a file."""
+        return frozenset(child.name for child in self.path.iterdir()) if self.is_folder else frozenset()
+
+
+@dataclass(frozen=True)
+class Source:
+    """Something a reader claimed: `path`, the opened root it lies under, and the phase folder if any."""
+
+    reader: Reader
+    path: Path
+    root: Path
+    phase: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Path relative to the root, or the own name when it is the root."""
+        relative = self.path.relative_to(self.root).as_posix()
+        return self.path.name if relative == "." else relative
+
+    def relative(self, path: Path) -> str:
+        """Return a path as it is named in the ledger: relative to the opened root."""
+        if path == self.root:
+            return path.name
+        return path.relative_to(self.root).as_posix()
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A format: how to recognise it, which files belong to it, how to read it.
+
+    Attributes:
+        name: Stable name, shown as the profile's `format`.
+        claims: Whether the candidate is of this format; looks at content, not only at names.
+        members: Files that `read` opens, for the cache key; sorted.
+        read: One capture per captured process. Raises `FormatError` only when nothing usable is left,
+            `NotParsedError` for raw data; everything else goes to the captures' ledgers.
+    """
+
+    name: str
+    claims: Callable[[Candidate], bool]
+    members: Callable[[Path], list[Path]]
+    read: Callable[[Source], list[Capture]] = field(repr=False)

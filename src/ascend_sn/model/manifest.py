@@ -1,0 +1,49 @@
+"""`manifest.json` of a run folder: version, sources, profiles and how the run came to be."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+__all__ = ["MANIFEST_NAME", "RUN_FORMAT", "RUN_VERSION", "Manifest", "ManifestProfile", "ManifestSource"]
+
+MANIFEST_NAME: Final = "manifest.json"
+RUN_FORMAT: Final = "ascend-sn-run"
+RUN_VERSION: Final = 1
+"""Integer version of the run folder. Changing it means one upgrader, one fixture, one line in the docs."""
+
+
+class ManifestSource(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One file that was read: path relative to the input, size, mtime in ns, inode, hash of head and tail."""
+
+    path: str
+    size_bytes: int
+    mtime_ns: int
+    inode: int
+    hash: str
+
+
+class ManifestProfile(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One profile and the key of the files it was made from."""
+
+    profile_id: int
+    rank: int | None
+    source: str
+    format: str
+    key: str
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """The whole manifest; `tables` gives the row count of every table."""
+
+    format: str
+    version: int
+    tool_version: str
+    reader_version: int
+    input: str
+    input_bytes: int
+    sources: list[ManifestSource]
+    profiles: list[ManifestProfile]
+    tables: dict[str, int]
+    overhead: dict[str, Any] = {}
