@@ -37,7 +37,7 @@ imports: venv
 	$(BIN)/lint-imports
 
 docs: venv
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 wheel-check: venv
 	scripts/check-wheel.sh $(BIN)/python
