@@ -1,0 +1,43 @@
+/* Arguments of the core's functions: contiguous buffers in, preallocated buffers out. */
+#ifndef ASCEND_SN_ARRAYS_H
+#define ASCEND_SN_ARRAYS_H
+
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030B0000
+#endif
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <Python.h>
+#include <stdint.h>
+
+#define MAX_ARRAYS 12
+
+typedef struct {
+    Py_buffer views[MAX_ARRAYS];
+    int count;
+} Arrays;
+
+/* Take the buffers that `spec` describes, one letter each: q int64, i int32, b uint8, d float64;
+ * a capital letter is written to. `equal` letters starting with the first must have the same length.
+ * Returns 0, or -1 with an exception set and nothing held. */
+int arrays_take(Arrays *arrays, PyObject *const *args, Py_ssize_t nargs, const char *spec, int equal);
+void arrays_release(Arrays *arrays);
+
+static inline Py_ssize_t array_length(const Arrays *arrays, int which)
+{
+    return arrays->views[which].len / arrays->views[which].itemsize;
+}
+
+static inline void *array_data(const Arrays *arrays, int which)
+{
+    return arrays->views[which].buf;
+}
+
+/* Read one Python int; returns -1 with an exception set when it is not one or is out of range. */
+int take_int64(PyObject *value, int64_t *out);
+
+extern PyMethodDef interval_methods[];
+extern PyMethodDef nesting_methods[];
+
+#endif

@@ -1,0 +1,326 @@
+/* Which slice encloses which, per thread, and how long each runs without its children. */
+#include "arrays.h"
+#include "sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A growing map from thread number to 0, 1, 2, ... in order of first appearance. */
+typedef struct {
+    int64_t *keys;
+    int32_t *codes;
+    size_t room, used;
+} ThreadMap;
+
+static size_t slot_of(const ThreadMap *map, int64_t key)
+{
+    uint64_t hash = (uint64_t)key * UINT64_C(0x9E3779B97F4A7C15);
+    size_t at = (size_t)(hash >> 32) & (map->room - 1);
+    while (map->codes[at] >= 0 && map->keys[at] != key)
+        at = (at + 1) & (map->room - 1);
+    return at;
+}
+
+static int map_grow(ThreadMap *map, size_t room)
+{
+    ThreadMap bigger = {malloc(room * sizeof(int64_t)), malloc(room * sizeof(int32_t)), room, map->used};
+    if (!bigger.keys || !bigger.codes) {
+        free(bigger.keys);
+        free(bigger.codes);
+        return -1;
+    }
+    for (size_t i = 0; i < room; i++)
+        bigger.codes[i] = -1;
+    for (size_t i = 0; i < map->room; i++) {
+        if (map->codes[i] < 0)
+            continue;
+        size_t at = slot_of(&bigger, map->keys[i]);
+        bigger.keys[at] = map->keys[i];
+        bigger.codes[at] = map->codes[i];
+    }
+    free(map->keys);
+    free(map->codes);
+    *map = bigger;
+    return 0;
+}
+
+/* The code of a thread; a new one is given when `add` is set. -1: unknown, -2: out of memory. */
+static int32_t map_code(ThreadMap *map, int64_t key, int add)
+{
+    if (map->room == 0 && map_grow(map, 256) < 0)
+        return -2;
+    size_t at = slot_of(map, key);
+    if (map->codes[at] >= 0 || !add)
+        return map->codes[at];
+    if (2 * map->used >= map->room) {
+        if (map_grow(map, 2 * map->room) < 0)
+            return -2;
+        at = slot_of(map, key);
+    }
+    map->keys[at] = key;
+    map->codes[at] = (int32_t)map->used++;
+    return map->codes[at];
+}
+
+static void map_free(ThreadMap *map)
+{
+    free(map->keys);
+    free(map->codes);
+}
+
+/* Rows grouped by thread: `spans[first[c] .. first[c + 1]]` are the rows of thread code c, in sorting order. */
+typedef struct {
+    ThreadMap map;
+    Span *spans;
+    size_t *first;
+} Grouped;
+
+static void grouped_free(Grouped *grouped)
+{
+    map_free(&grouped->map);
+    free(grouped->spans);
+    free(grouped->first);
+}
+
+/* A duration below zero counts as zero here: such a slice is a point. */
+static inline int64_t end_of(int64_t start, int64_t dur)
+{
+    return dur > 0 ? start + dur : start;
+}
+
+static int group(Grouped *grouped, const int64_t *thread, const int64_t *start, const int64_t *dur, size_t n)
+{
+    memset(grouped, 0, sizeof *grouped);
+    int32_t *codes = malloc((n + 1) * sizeof *codes);
+    if (!codes)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        codes[i] = i && thread[i] == thread[i - 1] ? codes[i - 1] : map_code(&grouped->map, thread[i], 1);
+        if (codes[i] < 0) {
+            free(codes);
+            return -1;
+        }
+    }
+    size_t threads = grouped->map.used;
+    grouped->first = calloc(threads + 2, sizeof *grouped->first);
+    grouped->spans = malloc((n + 1) * sizeof *grouped->spans);
+    if (!grouped->first || !grouped->spans) {
+        free(codes);
+        return -1;
+    }
+    size_t *at = grouped->first + 1; /* shifted by one while filling, so that afterwards first[] is in place */
+    size_t most = 0;
+    for (size_t i = 0; i < n; i++)
+        at[codes[i]]++;
+    for (size_t c = 0, sum = 0; c < threads; c++) {
+        size_t here = at[c];
+        most = here > most ? here : most;
+        at[c] = sum;
+        sum += here;
+    }
+    for (size_t i = 0; i < n; i++)
+        grouped->spans[at[codes[i]]++] = (Span){start[i], end_of(start[i], dur[i]), (int64_t)i};
+    free(codes);
+
+    Span *room = NULL;
+    for (size_t c = 0; c < threads; c++) {
+        Span *spans = grouped->spans + grouped->first[c];
+        size_t count = grouped->first[c + 1] - grouped->first[c];
+        int sorted = 1;
+        for (size_t i = 1; i < count && sorted; i++)
+            sorted = spans[i].start > spans[i - 1].start ||
+                     (spans[i].start == spans[i - 1].start && spans[i].end <= spans[i - 1].end);
+        if (sorted)
+            continue;
+        if (!room && !(room = malloc(most * sizeof *room)))
+            return -1;
+        sort_spans(spans, room, count);
+    }
+    free(room);
+    return 0;
+}
+
+typedef struct {
+    int64_t start, end, index;
+    int64_t covered; /* children reach until here */
+    int32_t depth;
+} Open;
+
+typedef struct {
+    Open *items;
+    size_t used, room;
+} Stack;
+
+static inline int push(Stack *stack, Open open)
+{
+    if (stack->used == stack->room) {
+        size_t room = stack->room ? 2 * stack->room : 256;
+        Open *items = realloc(stack->items, room * sizeof *items);
+        if (!items)
+            return -1;
+        stack->items = items;
+        stack->room = room;
+    }
+    stack->items[stack->used++] = open;
+    return 0;
+}
+
+/* Slices come by start, long ones first. One that ends before the new slice does can contain neither it
+ * nor anything later that the new slice does not contain, so it leaves the stack; the top is the parent. */
+static int nest_rows(const Span *spans, size_t n, Stack *stack, int64_t *parent, int32_t *depth, int64_t *self_ns,
+                     uint8_t *crossing)
+{
+    stack->used = 0;
+    for (size_t i = 0; i < n; i++) {
+        Span span = spans[i];
+        uint8_t crosses = 0;
+        while (stack->used && stack->items[stack->used - 1].end < span.end) {
+            crosses |= stack->items[stack->used - 1].end > span.start;
+            stack->used--;
+        }
+        Open open = {span.start, span.end, span.index, span.start, 0};
+        int64_t above = -1;
+        if (stack->used) {
+            Open *top = &stack->items[stack->used - 1];
+            above = top->index;
+            open.depth = top->depth + 1;
+            int64_t from = span.start > top->covered ? span.start : top->covered;
+            if (span.end > from) {
+                self_ns[above] -= span.end - from;
+                top->covered = span.end;
+            }
+        }
+        parent[span.index] = above;
+        depth[span.index] = open.depth;
+        crossing[span.index] = crosses;
+        self_ns[span.index] = span.end - span.start;
+        if (push(stack, open) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* nest(thread, start, dur, parent, self_ns, depth, crossing) */
+static PyObject *nest(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module;
+    Arrays a;
+    int failed;
+    if (arrays_take(&a, args, nargs, "qqqQQIB", 7) < 0)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    Grouped grouped;
+    Stack stack = {0};
+    failed = group(&grouped, array_data(&a, 0), array_data(&a, 1), array_data(&a, 2), (size_t)array_length(&a, 0));
+    for (size_t c = 0; !failed && c < grouped.map.used; c++)
+        failed = nest_rows(grouped.spans + grouped.first[c], grouped.first[c + 1] - grouped.first[c], &stack,
+                           array_data(&a, 3), array_data(&a, 5), array_data(&a, 4), array_data(&a, 6));
+    free(stack.items);
+    grouped_free(&grouped);
+    Py_END_ALLOW_THREADS
+    arrays_release(&a);
+    if (failed)
+        return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+static int find_rows(const Span *spans, size_t n, const Span *asks, size_t asked, Stack *stack, int64_t *found)
+{
+    size_t i = 0;
+    stack->used = 0;
+    for (size_t q = 0; q < asked; q++) {
+        int64_t ts = asks[q].start;
+        for (; i < n && spans[i].start <= ts; i++) {
+            while (stack->used && stack->items[stack->used - 1].end < spans[i].end)
+                stack->used--;
+            if (push(stack, (Open){spans[i].start, spans[i].end, spans[i].index, 0, 0}) < 0)
+                return -1;
+        }
+        while (stack->used) {
+            Open top = stack->items[stack->used - 1];
+            if (top.end > ts || (top.end == ts && top.start == ts))
+                break;
+            stack->used--;
+        }
+        found[asks[q].index] = stack->used ? stack->items[stack->used - 1].index : -1;
+    }
+    return 0;
+}
+
+static int find_all(Grouped *grouped, const int64_t *thread, const int64_t *ts, size_t n, int64_t *found)
+{
+    size_t threads = grouped->map.used, known = 0, most = 0;
+    int failed = -1;
+    Stack stack = {0};
+    Span *room = NULL;
+    int32_t *codes = malloc((n + 1) * sizeof *codes);
+    Span *asks = malloc((n + 1) * sizeof *asks);
+    size_t *first = calloc(threads + 2, sizeof *first);
+    if (!codes || !asks || !first)
+        goto done;
+    for (size_t i = 0; i < n; i++) {
+        codes[i] = i && thread[i] == thread[i - 1] ? codes[i - 1] : map_code(&grouped->map, thread[i], 0);
+        if (codes[i] == -2)
+            goto done;
+        found[i] = -1;
+        if (codes[i] >= 0)
+            first[codes[i] + 1]++;
+    }
+    for (size_t c = 0; c < threads; c++) {
+        size_t here = first[c + 1];
+        most = here > most ? here : most;
+        first[c + 1] = known;
+        known += here;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (codes[i] >= 0)
+            asks[first[codes[i] + 1]++] = (Span){ts[i], ts[i], (int64_t)i};
+    if (!(room = malloc((most + 1) * sizeof *room)))
+        goto done;
+    failed = 0;
+    for (size_t c = 0; !failed && c < threads; c++) {
+        Span *mine = asks + first[c];
+        size_t asked = first[c + 1] - first[c];
+        sort_spans(mine, room, asked);
+        failed = find_rows(grouped->spans + grouped->first[c], grouped->first[c + 1] - grouped->first[c], mine, asked,
+                           &stack, found);
+    }
+done:
+    free(stack.items);
+    free(room);
+    free(codes);
+    free(asks);
+    free(first);
+    return failed;
+}
+
+/* enclosing(thread, start, dur, q_thread, q_ts, found) */
+static PyObject *enclosing(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module;
+    Arrays a;
+    int failed;
+    if (arrays_take(&a, args, nargs, "qqqqqQ", 3) < 0)
+        return NULL;
+    Py_ssize_t asked = array_length(&a, 3);
+    if (array_length(&a, 4) != asked || array_length(&a, 5) != asked) {
+        arrays_release(&a);
+        PyErr_SetString(PyExc_ValueError, "the query arrays differ in length");
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    Grouped grouped;
+    failed = group(&grouped, array_data(&a, 0), array_data(&a, 1), array_data(&a, 2), (size_t)array_length(&a, 0));
+    if (!failed)
+        failed = find_all(&grouped, array_data(&a, 3), array_data(&a, 4), (size_t)asked, array_data(&a, 5));
+    grouped_free(&grouped);
+    Py_END_ALLOW_THREADS
+    arrays_release(&a);
+    if (failed)
+        return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+#define FAST(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
+
+PyMethodDef nesting_methods[] = {FAST(nest), FAST(enclosing), {NULL, NULL, 0, NULL}};
