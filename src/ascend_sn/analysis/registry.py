@@ -1,0 +1,97 @@
+"""What an analysis is: its name, what it needs, and how profiles are combined.
+
+`per_profile` sees tables that may hold one profile or many and keeps `profile_id` in every row, so the rows
+of many profiles are the concatenation of the rows of each. `combine`, where an analysis has it, sees the
+per-profile result of the whole run as the view `per_profile_result` (beside the tables) and returns the
+final rows; this is the only place where profiles meet, and it works on small tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import msgspec
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+from ascend_sn.model.tables import BY_NAME
+
+__all__ = ["COMBINED_VIEW", "Analysis", "Missing", "Need", "evaluate", "missing_needs"]
+
+COMBINED_VIEW = "per_profile_result"
+
+Relational = Callable[[DuckDBPyConnection], DuckDBPyRelation]
+
+
+@dataclass(frozen=True)
+class Need:
+    """A table that must have rows; with `column`, one whose column must not be null everywhere."""
+
+    table: str
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.column is not None:
+            BY_NAME[self.table].column(self.column)
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A registered analysis; `code` is the id of its definition (A03, ...)."""
+
+    code: str
+    name: str
+    title: str
+    per_profile: Relational = field(repr=False)
+    needs: tuple[Need, ...] = ()
+    combine: Relational | None = field(default=None, repr=False)
+
+
+class Missing(msgspec.Struct, frozen=True):
+    """Why a result is absent: the state of the missing table in `coverage`, and how to collect it."""
+
+    state: str
+    reason: str
+    turn_on: str
+    collected: bool = False
+
+
+def evaluate(analysis: Analysis, db: DuckDBPyConnection) -> DuckDBPyRelation:
+    """Run an analysis on the tables visible in `db`; one relation out.
+
+    Results are materialised, so later queries on the connection cannot change them.
+    """
+    result = analysis.per_profile(db)
+    if analysis.combine is None:
+        return result
+    db.execute(f"create or replace temp table {COMBINED_VIEW} as select * from result")
+    return analysis.combine(db)
+
+
+def missing_needs(needs: Iterable[Need], db: DuckDBPyConnection) -> Missing | None:
+    """Return why an analysis cannot run on these tables, None when it can.
+
+    The one place that turns an absent table into "not collected, turn on X".
+    """
+    for need in needs:
+        condition = "true" if need.column is None else f"{need.column} is not null"
+        if db.execute(f"select 1 from {need.table} where {condition} limit 1").fetchone() is None:
+            return _explain(need, db)
+    return None
+
+
+def _explain(need: Need, db: DuckDBPyConnection) -> Missing:
+    row = db.execute(
+        """
+        select state, reason, turn_on
+        from coverage
+        where table_name = $table and (column_name is not distinct from $column or column_name is null)
+        order by state = 'missing' desc, column_name is null, profile_id
+        limit 1
+        """,
+        {"table": need.table, "column": need.column},
+    ).fetchone()
+    if row is None:
+        what = need.table if need.column is None else f"{need.table}.{need.column}"
+        return Missing("missing", f"the capture holds no {what}", "")
+    return Missing(row[0], row[1] or "", row[2] or "")

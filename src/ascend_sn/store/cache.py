@@ -1,0 +1,92 @@
+"""The cache of ingested inputs: nothing is ever written beside the user's files.
+
+Layout: `<cache>/runs/<key>/` is a finished run folder, `<key>.lock` its lock. A run is built in a temporary
+folder, flushed, and renamed into place, so that an interrupted ingest is never taken for a whole one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ascend_sn.errors import StoreError
+from ascend_sn.model.manifest import MANIFEST_NAME
+from ascend_sn.store.environment import cache_folder, cache_limit_bytes
+
+__all__ = ["cached_run"]
+
+
+def cached_run(key: str, build: Callable[[Path], object], *, cache_dir: Path | None = None) -> Path:
+    """Return the run folder of `key`, building it first when it is not there.
+
+    Args:
+        key: Key of `fingerprint.run_key`.
+        build: Fills the (empty) folder it is given.
+        cache_dir: The cache; default `$XDG_CACHE_HOME/ascend-sn`.
+
+    Raises:
+        StoreError: The cache cannot be written.
+    """
+    runs = (cache_dir or cache_folder()) / "runs"
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        finished = runs / key
+        with _locked(runs / f"{key}.lock"):
+            if not (finished / MANIFEST_NAME).is_file():
+                _build(runs, finished, build)
+        os.utime(finished)
+        _shrink(runs, keep=finished)
+    except OSError as error:
+        raise StoreError(error.filename or runs, f"the cache cannot be written: {error.strerror}") from error
+    return finished
+
+
+def _build(runs: Path, finished: Path, build: Callable[[Path], object]) -> None:
+    building = Path(tempfile.mkdtemp(prefix=".building-", dir=runs))
+    try:
+        build(building)
+        _sync(building)
+        if finished.exists():
+            shutil.rmtree(finished)
+        building.rename(finished)
+    finally:
+        if building.exists():
+            shutil.rmtree(building, ignore_errors=True)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _sync(folder: Path) -> None:
+    for path in [*folder.rglob("*"), folder]:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _shrink(runs: Path, keep: Path) -> None:
+    """Remove the least recently used runs until the cache is below its limit."""
+    limit = cache_limit_bytes()
+    entries = [entry for entry in runs.iterdir() if entry.is_dir() and not entry.name.startswith(".")]
+    if len(entries) < 2:
+        return
+    sizes = {entry: sum(file.stat().st_size for file in entry.rglob("*") if file.is_file()) for entry in entries}
+    total = sum(sizes.values())
+    for entry in sorted(entries, key=lambda entry: entry.stat().st_mtime_ns):
+        if total <= limit:
+            return
+        if entry != keep:
+            shutil.rmtree(entry, ignore_errors=True)
+            (runs / f"{entry.name}.lock").unlink(missing_ok=True)
+            total -= sizes[entry]

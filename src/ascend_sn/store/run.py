@@ -1,0 +1,109 @@
+"""An opened run: its tables as SQL, its profiles, what was damaged and what was collected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import duckdb
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+from ascend_sn.errors import InputError
+from ascend_sn.formats.discover import discover
+from ascend_sn.model.manifest import Manifest
+from ascend_sn.model.tables import BY_NAME
+from ascend_sn.store.cache import cached_run
+from ascend_sn.store.fingerprint import run_key, source_files, source_key
+from ascend_sn.store.ingest import Progress, build_run
+from ascend_sn.store.parquet import create_view
+from ascend_sn.store.upgrade import is_run_folder, load_manifest
+
+__all__ = ["Run", "open_run"]
+
+
+class Run:
+    """A run folder, opened for reading. Close it, or use it in a `with` statement.
+
+    Attributes:
+        path: The run folder.
+        input: What the user opened.
+        manifest: Its manifest, upgraded to this version.
+        db: A DuckDB connection on which every table of `model.tables` is visible.
+    """
+
+    def __init__(self, path: Path, input_path: Path) -> None:
+        self.path = path
+        self.input = input_path
+        self.manifest: Manifest = load_manifest(path)
+        self.db: DuckDBPyConnection = duckdb.connect()
+        for name, table in BY_NAME.items():
+            create_view(self.db, table, sorted(path.glob(f"{name}/profile=*/part-*.parquet")))
+
+    @property
+    def profiles(self) -> DuckDBPyRelation:
+        """The table `profile`, by id."""
+        return self.db.sql("select * from profile order by profile_id")
+
+    @property
+    def steps(self) -> DuckDBPyRelation:
+        """The table `step`, by profile and time."""
+        return self.db.sql("select * from step order by profile_id, step_id")
+
+    @property
+    def damage(self) -> DuckDBPyRelation:
+        """The damage ledger."""
+        return self.db.sql("select * from damage order by profile_id, file, kind")
+
+    @property
+    def coverage(self) -> DuckDBPyRelation:
+        """What was asked for and what came."""
+        return self.db.sql("select * from coverage order by profile_id, table_name, column_name")
+
+    def sql(self, query: str, **parameters: Any) -> DuckDBPyRelation:
+        """Run a query on the tables; trusted, as it is your own Python. Parameters are named `$name`."""
+        return self.db.sql(query, params=parameters or None)
+
+    def close(self) -> None:
+        """Release the connection."""
+        self.db.close()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.input)!r}, profiles={len(self.manifest.profiles)})"
+
+
+def open_run(path: str | Path, *, cache_dir: Path | None = None, progress: Progress | None = None) -> Run:
+    """Open anything that the readers understand, a tree of it, or a run folder of ours.
+
+    Foreign input is read once into the cache; an unchanged input is not read again. Nothing is written into it.
+
+    Args:
+        path: File or folder.
+        cache_dir: The cache; default `$ASCEND_SN_CACHE_DIR`, else `$XDG_CACHE_HOME/ascend-sn`.
+        progress: Called while reading, see `ingest.Progress`.
+
+    Raises:
+        InputError: No such path, an unknown format, nothing usable in it, or raw data not parsed yet.
+        RunVersionError: A run folder of a newer version.
+    """
+    root = Path(path)
+    if root.is_dir() and is_run_folder(root):
+        return Run(root, root)
+    try:
+        found = discover(root)
+        files = [source_files(source) for source in found.sources]
+    except OSError as error:
+        raise InputError(error.filename or root, f"cannot be read: {error.strerror}") from error
+    keys = [source_key(source, parts) for source, parts in zip(found.sources, files, strict=True)]
+    folder = cached_run(
+        run_key(found, keys), lambda building: build_run(found, files, building, progress=progress), cache_dir=cache_dir
+    )
+    return Run(folder, root)

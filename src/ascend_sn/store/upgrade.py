@@ -1,0 +1,51 @@
+"""Bring older run folders to the version of today: one function per version, none of them ever edited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ascend_sn.errors import RunVersionError, StoreError
+from ascend_sn.model.manifest import MANIFEST_NAME, RUN_FORMAT, RUN_VERSION, Manifest
+
+__all__ = ["UPGRADERS", "is_run_folder", "load_manifest"]
+
+UPGRADERS: dict[int, Callable[[Path, dict[str, Any]], dict[str, Any]]] = {}
+"""From version to a function that takes folder and manifest of that version and returns the next one's.
+
+An upgrader may add columns in views or rewrite the manifest in memory; it never writes into a folder that
+belongs to the user.
+"""
+
+
+def is_run_folder(path: Path) -> bool:
+    """Whether `path` holds a manifest of ours."""
+    manifest = path / MANIFEST_NAME
+    return manifest.is_file() and RUN_FORMAT.encode() in manifest.read_bytes()[:4096]
+
+
+def load_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a run folder, upgraded to this version.
+
+    Raises:
+        RunVersionError: The folder was written by a newer version.
+        StoreError: The manifest is damaged.
+    """
+    path = folder / MANIFEST_NAME
+    try:
+        raw = msgspec.json.decode(path.read_bytes())
+        version = int(raw["version"])
+    except (OSError, msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
+        raise StoreError(path, f"the manifest cannot be read: {error}") from error
+    if version > RUN_VERSION:
+        raise RunVersionError(folder, version, RUN_VERSION)
+    while version < RUN_VERSION:
+        raw = UPGRADERS[version](folder, raw)
+        version = int(raw["version"])
+    try:
+        return msgspec.convert(raw, Manifest)
+    except msgspec.ValidationError as error:
+        raise StoreError(path, f"the manifest is damaged: {error}") from error
