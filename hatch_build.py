@@ -24,7 +24,17 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 CORE = Path("src/ascend_sn/_native/_core.abi3.so")
 SOURCES = Path("src/ascend_sn/_native/c")
 LOCALES = Path("src/ascend_sn/locale")
-FLAGS = ("-O3", "-std=c11", "-fwrapv", "-fvisibility=hidden", "-fPIC", "-shared", "-pthread", "-Wall", "-Wextra")
+FLAGS = (
+    "-O3",
+    "-std=c11",
+    "-fwrapv",
+    "-fvisibility=hidden",
+    "-fPIC",
+    "-shared",
+    "-pthread",
+    "-Wall",
+    "-Wextra",
+)
 WHEEL_PYTHON = "cp311-abi3"
 
 
@@ -49,7 +59,10 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False
         build_data["tag"] = f"{WHEEL_PYTHON}-{platform}"
-        build_data["artifacts"] += [CORE.as_posix(), *(path.relative_to(root).as_posix() for path in catalogues)]
+        build_data["artifacts"] += [
+            CORE.as_posix(),
+            *(path.relative_to(root).as_posix() for path in catalogues),
+        ]
 
 
 class CannotCompileError(Exception):

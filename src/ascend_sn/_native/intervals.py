@@ -5,6 +5,9 @@ All times are int64 nanoseconds. An interval whose end is not after its start co
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -36,9 +39,9 @@ def union(start: ArrayLike, end: ArrayLike) -> tuple[Int64Array, Int64Array]:
     Returns:
         start and end of the merged intervals, ascending and disjoint.
     """
-    start, end = _by_start(start, end)
-    out_start, out_end = np.empty_like(start), np.empty_like(start)
-    count = _core.union_sorted(start, end, out_start, out_end)
+    starts, ends = _by_start(start, end)
+    out_start, out_end = np.empty_like(starts), np.empty_like(starts)
+    count = _core.union_sorted(starts, ends, out_start, out_end)
     return _first(out_start, count), _first(out_end, count)
 
 
@@ -93,7 +96,8 @@ def sweep(start: ArrayLike, end: ArrayLike, kind: ArrayLike, kind_count: int, lo
         2**kind_count durations in ns; bit k of the index says that class k was active. They sum to hi - lo.
     """
     sums = np.zeros(1 << kind_count, dtype=np.int64)
-    _core.sweep_sums(*_by_start(start, end, kind), sums, kind_count, int(lo), int(hi))
+    starts, ends, kinds = _by_start(start, end, kind)
+    _core.sweep_sums(starts, ends, kinds, sums, kind_count, int(lo), int(hi))
     return sums
 
 
@@ -107,11 +111,11 @@ def sweep_segments(
     Returns:
         start, end and bit mask of consecutive segments; neighbours differ in their mask, 0 means no class.
     """
-    start, end, kinds = _by_start(start, end, kind)
-    room = 2 * len(start) + 1
+    starts, ends, kinds = _by_start(start, end, kind)
+    room = 2 * len(starts) + 1
     out_start, out_end = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     out_mask = np.empty(room, dtype=np.uint8)
-    count = _core.sweep_parts(start, end, kinds, out_start, out_end, out_mask, kind_count, int(lo), int(hi))
+    count = _core.sweep_parts(starts, ends, kinds, out_start, out_end, out_mask, kind_count, int(lo), int(hi))
     return _first(out_start, count), _first(out_end, count), out_mask[:count].copy()
 
 
@@ -137,6 +141,16 @@ def sweep_windows(
     return sums
 
 
+def _combine(
+    operation: Callable[..., int], a_start: ArrayLike, a_end: ArrayLike, b_start: ArrayLike, b_end: ArrayLike
+) -> tuple[Int64Array, Int64Array]:
+    sets = [_int64(values) for values in (a_start, a_end, b_start, b_end)]
+    room = len(sets[0]) + len(sets[2])
+    out_start, out_end = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    count = operation(*sets, out_start, out_end)
+    return _first(out_start, count), _first(out_end, count)
+
+
 def _int64(values: ArrayLike) -> Int64Array:
     return np.ascontiguousarray(values, dtype=np.int64)
 
@@ -146,8 +160,12 @@ def _first(values: Int64Array, count: int) -> Int64Array:
     return values[:count] if 2 * count > len(values) else values[:count].copy()
 
 
-def _by_start(start: ArrayLike, end: ArrayLike, *more: ArrayLike) -> tuple[NDArray[np.int64], ...]:
-    columns = [_int64(start), _int64(end), *(np.ascontiguousarray(kind, dtype=np.uint8) for kind in more)]
+def _by_start(start: ArrayLike, end: ArrayLike, *more: ArrayLike) -> tuple[NDArray[Any], ...]:
+    columns: list[NDArray[Any]] = [
+        _int64(start),
+        _int64(end),
+        *(np.ascontiguousarray(kind, dtype=np.uint8) for kind in more),
+    ]
     if not _core.is_sorted(columns[0]):
         order = np.empty(len(columns[0]), dtype=np.int64)
         _core.order(columns[0], order)

@@ -165,19 +165,59 @@ static inline int push(Stack *stack, Open open)
     return 0;
 }
 
+/* Ends of slices that left the stack while still open, the earliest on top. */
+typedef struct {
+    int64_t *ends;
+    size_t used, room;
+} Heap;
+
+static int heap_add(Heap *heap, int64_t end)
+{
+    if (heap->used == heap->room) {
+        size_t room = heap->room ? 2 * heap->room : 64;
+        int64_t *ends = realloc(heap->ends, room * sizeof *ends);
+        if (!ends)
+            return -1;
+        heap->ends = ends;
+        heap->room = room;
+    }
+    size_t at = heap->used++;
+    for (; at && heap->ends[(at - 1) / 2] > end; at = (at - 1) / 2)
+        heap->ends[at] = heap->ends[(at - 1) / 2];
+    heap->ends[at] = end;
+    return 0;
+}
+
+static void heap_remove(Heap *heap)
+{
+    int64_t moving = heap->ends[--heap->used];
+    size_t at = 0, child;
+    for (; (child = 2 * at + 1) < heap->used; at = child) {
+        if (child + 1 < heap->used && heap->ends[child + 1] < heap->ends[child])
+            child++;
+        if (heap->ends[child] >= moving)
+            break;
+        heap->ends[at] = heap->ends[child];
+    }
+    heap->ends[at] = moving;
+}
+
 /* Slices come by start, long ones first. One that ends before the new slice does can contain neither it
  * nor anything later that the new slice does not contain, so it leaves the stack; the top is the parent. */
-static int nest_rows(const Span *spans, size_t n, Stack *stack, int64_t *parent, int32_t *depth, int64_t *self_ns,
-                     uint8_t *crossing)
+static int nest_rows(const Span *spans, size_t n, Stack *stack, Heap *heap, int64_t *parent, int32_t *depth,
+                     int64_t *self_ns, uint8_t *crossing)
 {
     stack->used = 0;
+    heap->used = 0;
     for (size_t i = 0; i < n; i++) {
         Span span = spans[i];
-        uint8_t crosses = 0;
         while (stack->used && stack->items[stack->used - 1].end < span.end) {
-            crosses |= stack->items[stack->used - 1].end > span.start;
             stack->used--;
+            if (stack->items[stack->used].end > span.start && heap_add(heap, stack->items[stack->used].end) < 0)
+                return -1;
         }
+        while (heap->used && heap->ends[0] <= span.start)
+            heap_remove(heap);
         Open open = {span.start, span.end, span.index, span.start, 0};
         int64_t above = -1;
         if (stack->used) {
@@ -192,7 +232,7 @@ static int nest_rows(const Span *spans, size_t n, Stack *stack, int64_t *parent,
         }
         parent[span.index] = above;
         depth[span.index] = open.depth;
-        crossing[span.index] = crosses;
+        crossing[span.index] = heap->used && heap->ends[0] < span.end;
         self_ns[span.index] = span.end - span.start;
         if (push(stack, open) < 0)
             return -1;
@@ -211,11 +251,13 @@ static PyObject *nest(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     Py_BEGIN_ALLOW_THREADS
     Grouped grouped;
     Stack stack = {0};
+    Heap heap = {0};
     failed = group(&grouped, array_data(&a, 0), array_data(&a, 1), array_data(&a, 2), (size_t)array_length(&a, 0));
     for (size_t c = 0; !failed && c < grouped.map.used; c++)
         failed = nest_rows(grouped.spans + grouped.first[c], grouped.first[c + 1] - grouped.first[c], &stack,
-                           array_data(&a, 3), array_data(&a, 5), array_data(&a, 4), array_data(&a, 6));
+                           &heap, array_data(&a, 3), array_data(&a, 5), array_data(&a, 4), array_data(&a, 6));
     free(stack.items);
+    free(heap.ends);
     grouped_free(&grouped);
     Py_END_ALLOW_THREADS
     arrays_release(&a);

@@ -1,0 +1,66 @@
+"""Interval sets and nesting of the native core on 10 million slices: CPU seconds against what to reach."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from ascend_sn._native import intervals, nesting
+
+SLICES = 10_000_000
+ROUNDS = 3
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    measured = []
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        work()
+        measured.append(time.process_time() - began)
+    return statistics.median(measured)
+
+
+def main() -> None:
+    random = np.random.default_rng(3)
+    start = np.cumsum(random.integers(1, 2_000, SLICES)) + 1_736_408_883_704_643_212
+    dur = random.integers(1, 1_500, SLICES)
+    end, kind = start + dur, random.integers(0, 3, SLICES).astype(np.uint8)
+    lo, hi = int(start[0]), int(end.max())
+    shuffled = random.permutation(SLICES)
+
+    # Host threads: 8 threads, slices nested up to depth 8, written thread by thread and by start.
+    level = np.arange(SLICES) % 8
+    root = np.arange(SLICES) // 8 * 10_000
+    thread = np.repeat(np.arange(8), SLICES // 8)
+    nested_start, nested_dur = root + level * 10, 9_000 - level * 1_000
+    by_start = np.argsort(nested_start, kind="stable")
+
+    work: dict[str, tuple[float | None, Callable[[], object]]] = {
+        "union length, sorted": (0.15, lambda: intervals.union_length(start, end)),
+        "union, sorted": (0.15, lambda: intervals.union(start, end)),
+        "sweep of 3 classes, sorted": (0.15, lambda: intervals.sweep(start, end, kind, 3, lo, hi)),
+        "segments of 3 classes, sorted": (
+            None,
+            lambda: intervals.sweep_segments(start, end, kind, 3, lo, hi),
+        ),
+        "union, random order": (None, lambda: intervals.union(start[shuffled], end[shuffled])),
+        "nest, 8 threads one after another": (0.3, lambda: nesting.nest(thread, nested_start, nested_dur)),
+        "nest, 8 threads mixed": (
+            None,
+            lambda: nesting.nest(thread[by_start], nested_start[by_start], nested_dur[by_start]),
+        ),
+        "nest, random order": (
+            None,
+            lambda: nesting.nest(thread[shuffled], nested_start[shuffled], nested_dur[shuffled]),
+        ),
+    }
+    print(f"{'10 M slices':36} {'CPU s':>8} {'reach':>8}")
+    for name, (reach, one) in work.items():
+        print(f"{name:36} {cpu_seconds(one):8.3f} {reach if reach is not None else '-':>8}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.reference import intervals as reference
+
+from ascend_sn._native import intervals
+
+EPOCH_NS = 1_736_408_883_704_643_212  # beyond what a float64 holds to the nanosecond
+
+pair = st.tuples(st.integers(0, 40), st.integers(0, 40))
+pairs = st.lists(pair, max_size=12)
+kinds = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(0, 2)), max_size=12)
+
+
+Columns = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def columns(rows: Sequence[tuple[int, int]]) -> Columns:
+    start, end = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    return start, end
+
+
+def classed(rows: Sequence[tuple[int, int, int]]) -> tuple[NDArray[np.int64], ...]:
+    start, end, kind = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    return start, end, kind
+
+
+def rows(result: tuple[NDArray[Any], ...]) -> list[tuple[int, ...]]:
+    return list(zip(*(column.tolist() for column in result), strict=True))
+
+
+def test_touching_intervals_become_one() -> None:
+    assert rows(intervals.union([0, 10, 30], [10, 20, 40])) == [(0, 20), (30, 40)]
+
+
+def test_unsorted_input_is_sorted_first() -> None:
+    assert rows(intervals.union([30, 0, 5], [40, 10, 20])) == [(0, 20), (30, 40)]
+
+
+def test_a_contained_interval_does_not_shorten_the_outer_one() -> None:
+    assert intervals.union_length([0, 2], [10, 3]) == 10
+
+
+def test_zero_and_negative_lengths_contribute_nothing() -> None:
+    assert rows(intervals.union([5, 9, 20], [5, 3, 21])) == [(20, 21)]
+
+
+def test_no_intervals_give_no_intervals() -> None:
+    assert rows(intervals.union([], [])) == []
+    assert intervals.union_length([], []) == 0
+
+
+def test_epoch_times_keep_every_nanosecond() -> None:
+    start = [EPOCH_NS, EPOCH_NS + 3]
+    assert rows(intervals.union(start, [EPOCH_NS + 1, EPOCH_NS + 4])) == [
+        (EPOCH_NS, EPOCH_NS + 1),
+        (EPOCH_NS + 3, EPOCH_NS + 4),
+    ]
+
+
+def test_extreme_times_are_ordered() -> None:
+    least, most = -(2**63), 2**63 - 1
+    assert rows(intervals.union([most - 1, 0, least], [most, 1, least + 1])) == [
+        (least, least + 1),
+        (0, 1),
+        (most - 1, most),
+    ]
+
+
+def test_intersection_of_two_sets() -> None:
+    assert rows(intervals.intersect([0, 20], [10, 30], [5, 25], [22, 40])) == [(5, 10), (20, 22), (25, 30)]
+
+
+def test_subtraction_leaves_the_uncovered_parts() -> None:
+    assert rows(intervals.subtract([0, 20], [10, 30], [5, 25], [22, 26])) == [(0, 5), (22, 25), (26, 30)]
+
+
+def test_gaps_include_both_edges_of_the_window() -> None:
+    assert rows(intervals.gaps([5, 8], [8, 9], 0, 12)) == [(0, 5), (9, 12)]
+
+
+def test_gaps_of_an_empty_window_are_none() -> None:
+    assert rows(intervals.gaps([], [], 7, 7)) == []
+
+
+def test_clipping_keeps_order_and_drops_what_is_outside() -> None:
+    assert rows(intervals.clip([20, 0, 8], [30, 5, 25], 4, 22)) == [(20, 22), (4, 5), (8, 22)]
+
+
+def test_sweep_tells_exposed_from_overlapped_time() -> None:
+    # compute  AAAA......   kind 0
+    # comm     ..BBBB....   kind 1
+    sums = intervals.sweep([0, 2], [4, 6], [0, 1], 2, 0, 10)
+
+    assert sums.tolist() == [4, 2, 2, 2]
+
+
+def test_sweep_counts_two_of_one_class_once() -> None:
+    assert intervals.sweep([0, 1], [4, 6], [0, 0], 1, 0, 6).tolist() == [0, 6]
+
+
+def test_sweep_refuses_a_class_beyond_the_count() -> None:
+    with pytest.raises(ValueError, match="kind"):
+        intervals.sweep([0], [4], [2], 2, 0, 6)
+
+
+def test_segments_name_the_active_classes() -> None:
+    assert rows(intervals.sweep_segments([0, 2], [4, 6], [0, 1], 2, 0, 10)) == [
+        (0, 2, 1),
+        (2, 4, 3),
+        (4, 6, 2),
+        (6, 10, 0),
+    ]
+
+
+def test_windows_may_overlap_and_be_empty() -> None:
+    sums = intervals.sweep_windows([0, 2], [4, 6], [0, 1], 2, [0, 3, 5], [5, 8, 5])
+
+    assert sums.tolist() == [[0, 2, 1, 2], [2, 0, 2, 1], [0, 0, 0, 0]]
+
+
+def test_more_than_six_classes_are_refused() -> None:
+    with pytest.raises(ValueError, match="kind_count"):
+        intervals.sweep([0], [1], [0], 7, 0, 1)
+
+
+@given(pairs)
+def test_union_agrees_with_counting(intervals_: list[tuple[int, int]]) -> None:
+    expected = reference.runs(reference.points(intervals_))
+
+    start, end = columns(intervals_)
+
+    assert rows(intervals.union(start, end)) == expected
+    assert intervals.union_length(start, end) == sum(b - a for a, b in expected)
+
+
+@given(pairs, pairs)
+def test_set_operations_agree_with_counting(a: list[tuple[int, int]], b: list[tuple[int, int]]) -> None:
+    in_a, in_b = reference.points(a), reference.points(b)
+    merged_a, merged_b = intervals.union(*columns(a)), intervals.union(*columns(b))
+
+    assert rows(intervals.intersect(*merged_a, *merged_b)) == reference.runs(in_a & in_b)
+    assert rows(intervals.subtract(*merged_a, *merged_b)) == reference.runs(in_a - in_b)
+
+
+@given(pairs, st.integers(-5, 45), st.integers(-5, 45))
+def test_gaps_and_busy_time_fill_the_window(rows_: list[tuple[int, int]], lo: int, hi: int) -> None:
+    window = set(range(lo, hi))
+
+    start, end = columns(rows_)
+
+    assert rows(intervals.gaps(start, end, lo, hi)) == reference.runs(window - reference.points(rows_))
+    assert rows(intervals.union(*intervals.clip(start, end, lo, hi))) == reference.runs(
+        window & reference.points(rows_)
+    )
+
+
+@given(kinds, st.integers(-5, 45), st.integers(-5, 45))
+def test_sweeps_agree_with_counting(rows_: list[tuple[int, int, int]], lo: int, hi: int) -> None:
+    start, end, kind = classed(rows_)
+
+    assert intervals.sweep(start, end, kind, 3, lo, hi).tolist() == reference.sweep(rows_, 3, lo, hi)
+    assert rows(intervals.sweep_segments(start, end, kind, 3, lo, hi)) == reference.segments(rows_, lo, hi)
+
+
+@given(kinds, st.lists(pair, max_size=5))
+def test_windows_agree_with_one_sweep_each(
+    rows_: list[tuple[int, int, int]], windows: list[tuple[int, int]]
+) -> None:
+    start, end, kind = classed(rows_)
+    lo, hi = columns(windows)
+
+    sums = intervals.sweep_windows(start, end, kind, 3, lo, hi)
+
+    assert sums.tolist() == [reference.sweep(rows_, 3, a, b) for a, b in windows]
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=300))
+def test_order_is_stable_and_ascending(keys: list[int]) -> None:
+    doubled = np.array([keys, keys], dtype=np.int64).reshape(-1)
+    start, end = intervals.union(doubled, np.where(doubled < 2**63 - 1, doubled + 1, doubled))
+
+    assert np.all(start[1:] > end[:-1])
+    assert set(start.tolist()) <= set(keys)
+
+
+def test_many_random_intervals_sort_like_numpy() -> None:
+    random = np.random.default_rng(7)
+    start = random.integers(0, 10**12, 50_000) * 3
+    end = start + 1
+
+    merged_start, merged_end = intervals.union(start, end)
+
+    assert merged_start.tolist() == np.unique(start).tolist()
+    assert (merged_end - merged_start == 1).all()
