@@ -56,13 +56,15 @@ bench: venv
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
 
 $(VENV)/.ready: pyproject.toml $(NATIVE)
-	test -x $(BIN)/python || { python=$$(PYTHON="$(PYTHON)" scripts/find-python.sh) && "$$python" -m venv $(VENV); }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,docs]'
+	@echo "preparing $(VENV)"
+	@test -x $(BIN)/python || { python=$$(PYTHON="$(PYTHON)" scripts/find-python.sh) && "$$python" -m venv $(VENV); }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,docs]'
 	@touch $@
 
 $(DEMO)/.ready: pyproject.toml $(NATIVE) $(SOURCES)
-	test -x $(DEMO)/bin/python || { python=$$(PYTHON="$(PYTHON)" scripts/find-python.sh) && "$$python" -m venv $(DEMO); }
-	$(DEMO)/bin/python -m pip install --quiet --disable-pip-version-check .
+	@echo "preparing $(DEMO)"
+	@test -x $(DEMO)/bin/python || { python=$$(PYTHON="$(PYTHON)" scripts/find-python.sh) && "$$python" -m venv $(DEMO); }
+	@$(DEMO)/bin/python -m pip install --quiet --disable-pip-version-check .
 	@touch $@
 
 clean:
