@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.reference import intervals as reference
 
 from ascend_sn._native import intervals
+from tests.reference import intervals as reference
 
 EPOCH_NS = 1_736_408_883_704_643_212  # beyond what a float64 holds to the nanosecond
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.reference import nesting as reference
-from tests.reference.nesting import Place, Slice
 
 from ascend_sn._native import nesting
+from tests.reference import nesting as reference
+from tests.reference.nesting import Place, Slice
 
 slices_ = st.lists(st.builds(Slice, st.integers(0, 2), st.integers(0, 20), st.integers(-1, 12)), max_size=12)
 
