@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from ascend_sn._version import __version__
 
+TYPE_CHECKING = False  # not from typing: that import alone costs several milliseconds in the user's process
 if TYPE_CHECKING:
+    from typing import Any
+
     from ascend_sn import analysis
-    from ascend_sn.store import Run, open_run as open
+    from ascend_sn.store import Run
+    from ascend_sn.store import open_run as open
 
 __all__ = ["Run", "__version__", "analysis", "open"]
 

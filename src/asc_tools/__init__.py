@@ -1,0 +1,1 @@
+"""The published name `asc_tools`: see `asc_tools.profiler`."""

@@ -1,0 +1,1 @@
+"""The published name `ascend`: see `ascend.profiler`."""

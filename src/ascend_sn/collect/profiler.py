@@ -1,0 +1,357 @@
+"""The Profiler that a training script uses."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from ascend_sn.collect.config import ProfilerConfig
+from ascend_sn.collect.described import begin_described
+from ascend_sn.collect.environment import job_place
+from ascend_sn.collect.exit_hook import ExitHook
+from ascend_sn.collect.faults import FaultLog
+from ascend_sn.collect.fork import forget_in_children
+from ascend_sn.collect.scopes import OpScope, recorded_function
+from ascend_sn.model.trace_schema import SPAN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+    from typing import ParamSpec, TypeVar
+
+    from ascend_sn.collect.recorder import Recorder
+    from ascend_sn.collect.trace import Trace
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+
+__all__ = ["Profiler"]
+
+
+class Profiler:
+    """Records spans, steps and values of this process into `train.trace`.
+
+    Recording starts with `start()`, with `with profiler:`, or, when neither was ever used, with the first
+    `start_op`, `step` or `log_metric`; it ends with `stop()` or with the process. Every start and stop is a
+    session of one trace. Explicit `start()` raises on misuse and on a path that cannot be written; whatever
+    else goes wrong is said once through `logging` (logger `ascend_sn.collect`) and never reaches the program.
+
+    Args:
+        config: Settings. Single settings can be given by name instead or beside it, and then win.
+        **settings: Arguments of `ProfilerConfig`, such as `output_path=` or `device_id=`.
+
+    Raises:
+        TypeError: A setting that does not exist; the message names the nearest one that does.
+    """
+
+    def __init__(self, config: ProfilerConfig | None = None, **settings: object) -> None:
+        if config is not None and not isinstance(config, ProfilerConfig):
+            raise TypeError(f"config is a ProfilerConfig, not {config!r}; a folder is given as output_path=")
+        self.config = (ProfilerConfig() if config is None else config).replaced(**settings)
+        self._faults = FaultLog()
+        self._lock = threading.RLock()
+        self._trace: Trace | None = None
+        self._recorder: Recorder | None = None  # set while recording
+        self._exit_hook: ExitHook | None = None
+        self._starts_by_use = True
+        self._started_by_use = False
+        self._span_cost_ns = 0
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether a session is open."""
+        return self._recorder is not None
+
+    @property
+    def output_folder(self) -> str | None:
+        """The folder that holds this process's files, once recording has started."""
+        return None if self._trace is None else self._trace.path
+
+    def start(
+        self,
+        output_dir: str | os.PathLike[str] | None = None,
+        collect_ops: bool | None = None,
+        collect_memory: bool | None = None,
+        collect_comm: bool | None = None,
+        sample_interval_us: float | None = None,
+    ) -> None:
+        """Open a session; what is given replaces the settings from here on.
+
+        Sessions into one output folder are parts of one trace; another folder begins another trace.
+
+        Args:
+            output_dir: As `ProfilerConfig.output_path`.
+            collect_ops: As `enable_ops`.
+            collect_memory: As `enable_memory`.
+            collect_comm: As `enable_comm`.
+            sample_interval_us: As `sample_interval`, microseconds.
+
+        Raises:
+            ProfilerStateError: A session is open already; it goes on unharmed.
+            ProfilerPathError: The output folder cannot be written; the profiler is as before.
+        """
+        with self._lock:
+            if self._recorder is not None and not self._started_by_use:
+                from ascend_sn.errors import ProfilerStateError
+
+                raise ProfilerStateError(
+                    f"this profiler is recording into {self.output_folder} already; stop() it first"
+                )
+            config = self.config.replaced(
+                output_path=output_dir,
+                enable_ops=collect_ops,
+                enable_memory=collect_memory,
+                enable_comm=collect_comm,
+                sample_interval=sample_interval_us,
+            )
+            self._open_session(config)
+            self._started_by_use = False
+
+    def stop(self) -> None:
+        """Close the session and write all of it; without an open session nothing happens."""
+        with self._lock:
+            try:
+                self._starts_by_use = False
+                self._close_session()
+            except Exception:  # noqa: BLE001 - the boundary to the user's program
+                self._faults.exception("stop")
+
+    def save(self, intermediate: bool = False) -> None:
+        """Bring everything recorded so far onto the disk, readable at once; recording goes on if it was on.
+
+        Args:
+            intermediate: Says that it is called in the middle of a session; the effect is the same.
+        """
+        with self._lock:
+            try:
+                if self._trace is not None:
+                    if self._recorder is not None:
+                        self._trace.flush()
+                    self._trace.sync()
+            except Exception:  # noqa: BLE001 - the boundary to the user's program
+                self._faults.exception("save")
+
+    def start_op(
+        self,
+        name: str,
+        kind: str | None = None,
+        *,
+        size_bytes: int | None = None,
+        group: str | None = None,
+        op: str | None = None,
+        ranks: Sequence[int] | None = None,
+        dtype: str | None = None,
+        sequence: int | None = None,
+    ) -> None:
+        """Open a span on this thread; spans nest, and threads have their own.
+
+        Args:
+            name: What runs. Keep the number of distinct names small.
+            kind: compute, communication, data, copy, other, forward, backward or optimizer. Without it the
+                name decides (`forward`, `all_reduce`, `dataloader`, ...).
+            size_bytes: Bytes that are moved, for communication and copies.
+            group: Name of the communicator, the same on all its ranks; `default` when not given.
+            op: Collective operation, when the name does not say it.
+            ranks: Global ranks of the group, in its order.
+            dtype: Data type of what is moved.
+            sequence: Number of this call in its group, which matches it across ranks. Counted from 0 when not
+                given, which is right as long as every rank records the same calls.
+        """
+        try:
+            recorder = self._recorder
+            if recorder is None:
+                recorder = self._begin_by_use()
+                if recorder is None:
+                    return
+            if (
+                kind is None
+                and size_bytes is None
+                and group is None
+                and op is None
+                and ranks is None
+                and (dtype is None and sequence is None)
+            ):
+                recorder.begin(name, SPAN, recorder.names.number(name))
+            else:
+                begin_described(
+                    recorder,
+                    self._faults,
+                    name,
+                    kind,
+                    size_bytes=size_bytes,
+                    group=group,
+                    op=op,
+                    ranks=ranks,
+                    dtype=dtype,
+                    sequence=sequence,
+                )
+        except Exception:  # noqa: BLE001 - the boundary to the user's program
+            self._faults.exception("start_op")
+
+    def stop_op(self, name: str) -> None:
+        """Close the innermost open span of that name on this thread; one without a start only counts."""
+        try:
+            recorder = self._recorder
+            if recorder is not None and not recorder.end(name):
+                self._faults.warning(
+                    "unmatched stop_op", f"stop_op({name!r}) has no open start_op on its thread"
+                )
+        except Exception:  # noqa: BLE001 - the boundary to the user's program
+            self._faults.exception("stop_op")
+
+    def op(
+        self,
+        name: str,
+        kind: str | None = None,
+        *,
+        size_bytes: int | None = None,
+        group: str | None = None,
+        op: str | None = None,
+        ranks: Sequence[int] | None = None,
+        dtype: str | None = None,
+        sequence: int | None = None,
+    ) -> OpScope:
+        """Return a context manager: `start_op` with these arguments before its body, `stop_op` after it."""
+
+        def begin() -> None:
+            self.start_op(
+                name,
+                kind,
+                size_bytes=size_bytes,
+                group=group,
+                op=op,
+                ranks=ranks,
+                dtype=dtype,
+                sequence=sequence,
+            )
+
+        return OpScope(self, name, begin)
+
+    def step(self, n: int | None = None) -> None:
+        """End the current training step and begin the next; the first one begins with the session.
+
+        Args:
+            n: Number of the step that ends. Without it, one more than the last, from 0.
+        """
+        try:
+            recorder = self._recorder or self._begin_by_use()
+            if recorder is not None:
+                recorder.mark_step(n)
+        except Exception:  # noqa: BLE001 - the boundary to the user's program
+            self._faults.exception("step")
+
+    def log_metric(self, name: str, value: float) -> None:
+        """Record a value at this moment; `data_time` (seconds) counts as the data phase of `summary()`."""
+        try:
+            recorder = self._recorder or self._begin_by_use()
+            if recorder is not None:
+                recorder.metric(name, value)
+        except Exception:  # noqa: BLE001 - the boundary to the user's program
+            self._faults.exception("log_metric")
+
+    def summary(self) -> str:
+        """Return a table of everything recorded so far: phases, operations, metrics; at any time."""
+        with self._lock:
+            try:
+                return self._summary()
+            except Exception:  # noqa: BLE001 - the boundary to the user's program
+                self._faults.exception("summary")
+                return "ascend-sn: the summary could not be made, see the log"
+
+    def __enter__(self) -> Profiler:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        self.save()
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Decorate a function: each call is a span; a call outside a session is a session of its own.
+
+        Raises:
+            TypeError: For a coroutine function or an asynchronous generator, whose calls only begin the work.
+        """
+        return recorded_function(self, function)
+
+    def forget_parent(self) -> None:
+        """Leave the parent's recording alone; a forked child, where this runs, records only when started."""
+        self._lock = threading.RLock()
+        if self._trace is not None:
+            self._trace.abandon()
+        self._trace = None
+        self._recorder = None
+        self._starts_by_use = False
+        if self._exit_hook is not None:
+            self._exit_hook.cancel()
+            self._exit_hook = None
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"config": self.config}
+
+    def __setstate__(self, state: dict[str, ProfilerConfig]) -> None:
+        # A copy, or an object that went to another process, is silent until it is started.
+        self.__init__(state["config"])  # type: ignore[misc]
+        self._starts_by_use = False
+
+    def _begin_by_use(self) -> Recorder | None:
+        """Start recording because it is being used; only when nobody ever started or stopped it."""
+        if not self._starts_by_use:
+            return None
+        with self._lock:
+            if self._recorder is None and self._starts_by_use:
+                self._starts_by_use = False  # whatever comes of it: a failure is not repeated at every call
+                self._open_session(self.config)
+                self._started_by_use = True
+            return self._recorder
+
+    def _open_session(self, config: ProfilerConfig) -> None:
+        from ascend_sn.collect.overhead import span_cost_ns
+        from ascend_sn.collect.trace import Trace, scratch_recorder
+
+        output = os.path.abspath(os.fspath(config.output_path))
+        trace = self._trace
+        if trace is None or trace.output != output or not trace.is_in_place:
+            if not self._span_cost_ns:
+                scratch = Profiler()
+                scratch._recorder = scratch_recorder()
+                self._span_cost_ns = span_cost_ns(scratch.start_op, scratch.stop_op)
+            trace = Trace(output, config, job_place(), span_cost_ns=self._span_cost_ns)
+        self._close_session()  # one that was started by use goes over into the new one
+        if self._trace is not None and self._trace is not trace:
+            self._trace.close()
+        forget_in_children(self)
+        self.config = config
+        self._starts_by_use = False
+        self._trace = trace
+        trace.start_session(config, self._tick)
+        self._recorder = trace.recorder
+        self._exit_hook = ExitHook(self.stop)
+
+    def _close_session(self) -> None:
+        trace = self._trace
+        if self._recorder is None or trace is None:
+            return
+        self._recorder = None
+        if self._exit_hook is not None:
+            self._exit_hook.cancel()
+            self._exit_hook = None
+        trace.end_session()
+
+    def _tick(self) -> None:
+        try:
+            if self._trace is not None:
+                self._trace.tick()
+        except Exception:  # noqa: BLE001 - the boundary to the user's program
+            self._faults.exception("writing the trace")
+
+    def _summary(self) -> str:
+        trace = self._trace
+        if trace is None:
+            return "ascend-sn: nothing recorded yet"
+        if self._recorder is not None:
+            trace.flush()
+        return trace.summary()

@@ -1,0 +1,253 @@
+"""One output folder of this process while it is recorded: buffer, names, files and the writing thread."""
+
+from __future__ import annotations
+
+import os
+import threading
+from time import perf_counter_ns, time_ns
+
+from ascend_sn._version import __version__
+from ascend_sn.collect.buffer import SpanBuffer
+from ascend_sn.collect.names import NameTable
+from ascend_sn.collect.recorder import Clock, Recorder
+from ascend_sn.collect.run_folder import create_run_folder
+from ascend_sn.collect.summary import Totals, summary_text
+from ascend_sn.collect.writer import TraceWriter
+from ascend_sn.model.trace_schema import (
+    CLOCK_KEY,
+    CONFIG_KEY,
+    FLUSH_METRIC,
+    NAMES_NAME,
+    PROCESS_KEY,
+    RESIDENT_COUNTER,
+    SPAN_COST_METRIC,
+    TRACE_NAME,
+    TRACE_VERSION,
+    VERSION_KEY,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ascend_sn.collect.buffer import Columns
+    from ascend_sn.collect.config import ProfilerConfig
+    from ascend_sn.collect.environment import JobPlace
+
+__all__ = ["Trace", "scratch_recorder"]
+
+BUFFER_ROWS = 16_384
+FLUSH_INTERVAL_S = 0.2
+"""Rows wait in memory no longer than this: what a killed process can lose."""
+
+SAMPLE_FLOOR_US = 50_000
+"""The writing thread takes the samples; it wakes no more often than this."""
+
+
+class Trace:
+    """The recording of one process into one folder, over any number of sessions."""
+
+    def __init__(self, output: str, config: ProfilerConfig, place: JobPlace, *, span_cost_ns: int) -> None:
+        """Create folder and files.
+
+        Raises:
+            ProfilerPathError: They cannot be written; nothing is left behind.
+        """
+        clock = Clock(time_ns(), perf_counter_ns())
+        host = os.uname().nodename
+        self.output = output
+        self.names = NameTable()
+        self.totals = Totals(self.names)
+        self._lock = threading.RLock()
+        self._is_flushing = False
+        self._span_cost_ns = span_cost_ns
+        self._flush_ns = 0
+        self._sampling = False
+        self._thread: threading.Thread | None = None
+        self._pause = threading.Lock()  # held while the writing thread has nothing to do
+        self._pause.acquire()
+        self._stopping = False
+        folder = create_run_folder(output, place, start_ns=clock.realtime_ns, host=host, pid=os.getpid())
+        try:
+            self._writer = TraceWriter(folder, _metadata(config, place, clock, host))
+        except OSError as error:
+            from ascend_sn.errors import ProfilerPathError
+
+            folder.discard()
+            raise ProfilerPathError(folder.path, f"cannot write there: {error.strerror}") from error
+        self.path = folder.path
+        self.buffer = SpanBuffer(BUFFER_ROWS, wake=self._wake, make_room=self.flush)
+        self.recorder = Recorder(self.buffer, self.names, clock)
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether both files still exist under their names (a user may have cleared the folder)."""
+        return all(os.path.exists(os.path.join(self.path, name)) for name in (TRACE_NAME, NAMES_NAME))
+
+    def start_session(self, config: ProfilerConfig, tick: Callable[[], None]) -> None:
+        """Open a session and start the writing thread, which calls `tick` at every turn."""
+        interval_s = FLUSH_INTERVAL_S
+        self._sampling = config.enable_memory
+        if config.enable_memory:
+            interval_s = min(max(config.sample_interval, SAMPLE_FLOOR_US) / 1e6, FLUSH_INTERVAL_S)
+        self.recorder.start_session(_session_text(config, interval_s), time_ns())
+        self._stopping = False
+        self._thread = threading.Thread(
+            target=self._write_until_stopped, args=(interval_s, tick), name="ascend-sn-writer", daemon=True
+        )
+        self._thread.start()
+
+    def end_session(self) -> None:
+        """Close the session, write everything and put the end mark; a later session takes its place."""
+        self._stopping = True
+        self._wake()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+        self._thread = None
+        if self._sampling:
+            self.sample()
+        self.recorder.metric(SPAN_COST_METRIC, self._span_cost_ns)
+        self.recorder.metric(FLUSH_METRIC, self._flush_ns)
+        self.recorder.end_session()
+        self.flush()
+        with self._lock:
+            self._writer.finish()
+
+    def tick(self) -> None:
+        """Take a sample when asked for, and write."""
+        if self._sampling:
+            self.sample()
+        self.flush()
+
+    def sample(self) -> None:
+        """Record the memory that the process holds."""
+        resident_bytes = _resident_bytes()
+        if resident_bytes is not None:
+            self.recorder.counter(RESIDENT_COUNTER, "bytes", resident_bytes)
+
+    def flush(self) -> None:
+        """Write the waiting rows, their names first; rows of a write that fails are counted as lost.
+
+        Raises:
+            OSError: The disk did not take them; the files end with the last whole batch.
+        """
+        with self._lock:
+            if self._is_flushing:  # a row recorded while writing, on this same thread
+                return
+            self._is_flushing = True
+            begin_ns = perf_counter_ns()
+            try:
+                self._write_waiting_rows()
+            finally:
+                self._is_flushing = False
+                self._flush_ns += perf_counter_ns() - begin_ns
+
+    def sync(self) -> None:
+        """Wait until what was written is on the disk."""
+        with self._lock:
+            self._writer.sync()
+
+    def summary(self) -> str:
+        """Return the table of everything written so far."""
+        with self._lock:
+            return summary_text(self.totals, title=f"ascend-sn: recorded into {self.path}")
+
+    def abandon(self) -> None:
+        """Close the files in a forked child, where no lock of the parent can be trusted."""
+        self._writer.close()
+
+    def close(self) -> None:
+        """Close the files; nothing can be recorded afterwards."""
+        with self._lock:
+            self._writer.close()
+
+    def _write_waiting_rows(self) -> None:
+        lost_count = self.buffer.take_lost()
+        if lost_count:
+            self.recorder.lost(lost_count)
+        columns = self.buffer.drain()
+        names = self.names.take_pending()  # after the rows: it then has every name they use
+        try:
+            self._writer.write_names(names)
+        except OSError:
+            self.names.put_back(names)
+            self._count_as_lost(columns)
+            raise
+        if columns is None:
+            return
+        self.totals.add(columns)
+        try:
+            self._writer.write_batch(columns)
+        except OSError:
+            self._count_as_lost(columns)
+            raise
+
+    def _count_as_lost(self, columns: Columns | None) -> None:
+        if columns is not None:
+            self.buffer.add_lost(len(columns[0]))
+
+    def _wake(self) -> None:
+        # A bare lock and no Event: a signal handler that records inside Event.set would wait for ever.
+        if self._pause.locked():
+            try:
+                self._pause.release()
+            except RuntimeError:  # another thread was faster
+                return
+
+    def _write_until_stopped(self, interval_s: float, tick: Callable[[], None]) -> None:
+        while not self._stopping:
+            self._pause.acquire(timeout=interval_s)
+            if not self._stopping:
+                tick()
+
+
+def scratch_recorder() -> Recorder:
+    """Return a recorder without files, to measure with."""
+    return Recorder(SpanBuffer(BUFFER_ROWS), NameTable(), Clock(time_ns(), perf_counter_ns()))
+
+
+def _metadata(config: ProfilerConfig, place: JobPlace, clock: Clock, host: str) -> dict[str, str]:
+    import json
+    import platform
+
+    process = {
+        "host": host,
+        "pid": os.getpid(),
+        "start_ns": clock.realtime_ns,
+        "rank": place.rank,
+        "world_size": place.world_size,
+        "local_rank": place.local_rank,
+        "device_kind": "host",
+        "device_id": config.device_id,
+        "versions": {"ascend-sn": __version__, "python": platform.python_version()},
+    }
+    anchor = {
+        "realtime_ns": clock.realtime_ns,
+        "monotonic_ns": clock.monotonic_ns,
+        "source": "CLOCK_MONOTONIC",
+    }
+    return {
+        VERSION_KEY: str(TRACE_VERSION),
+        PROCESS_KEY: json.dumps(process),
+        CONFIG_KEY: json.dumps(config.as_json_object()),
+        CLOCK_KEY: json.dumps(anchor),
+    }
+
+
+def _session_text(config: ProfilerConfig, interval_s: float) -> str:
+    import json
+
+    settings = config.as_json_object()
+    if config.enable_memory:
+        settings["achieved_sample_interval_us"] = round(interval_s * 1e6)
+    return json.dumps(settings)
+
+
+def _resident_bytes() -> int | None:
+    """Return the resident memory of this process as Linux counts it; None elsewhere."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return None
