@@ -14,6 +14,7 @@ __all__ = [
     "EmptyInputError",
     "FormatError",
     "InputError",
+    "NotCollectedError",
     "NotComparableError",
     "NotParsedError",
     "ProfilerError",
@@ -71,6 +72,15 @@ class NotParsedError(InputError):
     """Raw profiler data that its own tool has not parsed yet."""
 
 
+class NotCollectedError(AscendSnError):
+    """A result was asked for whose data was not collected; `turn_on` names the option that collects it."""
+
+    def __init__(self, what: str, reason: str, turn_on: str) -> None:
+        self.what, self.reason, self.turn_on = what, reason, turn_on
+        hint = f"; turn on {turn_on}" if turn_on else ""
+        super().__init__(f"{what} was not collected: {reason}{hint}")
+
+
 class NotComparableError(AscendSnError):
     """Two runs that cannot be compared; the message says why."""
 
@@ -85,7 +95,8 @@ class RunVersionError(StoreError):
     def __init__(self, path: Path | str, found: int, supported: int) -> None:
         self.found, self.supported = found, supported
         super().__init__(
-            path, f"run folder version {found} is newer than this ascend-sn reads ({supported}); upgrade ascend-sn"
+            path,
+            f"run folder version {found} is newer than this ascend-sn reads ({supported}); upgrade ascend-sn",
         )
 
 

@@ -25,10 +25,14 @@ Relational = Callable[[DuckDBPyConnection], DuckDBPyRelation]
 
 @dataclass(frozen=True)
 class Need:
-    """A table that must have rows; with `column`, one whose column must not be null everywhere."""
+    """A table that must have rows; with `column`, one whose column must not be null everywhere.
+
+    Where any table of `alternatives` has rows, that will do as well.
+    """
 
     table: str
     column: str | None = None
+    alternatives: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.column is not None:
@@ -74,14 +78,18 @@ def missing_needs(needs: Iterable[Need], db: DuckDBPyConnection) -> Missing | No
     The one place that turns an absent table into "not collected, turn on X".
     """
     for need in needs:
-        condition = "true" if need.column is None else f"{need.column} is not null"
-        if db.execute(f"select 1 from {need.table} where {condition} limit 1").fetchone() is None:
+        if not _has_rows(db, need.table, need.column) and not any(_has_rows(db, t) for t in need.alternatives):
             return _explain(need, db)
     return None
 
 
+def _has_rows(db: DuckDBPyConnection, table: str, column: str | None = None) -> bool:
+    condition = "true" if column is None else f"{column} is not null"
+    return bool(db.execute(f"select 1 from {table} where {condition} limit 1").fetchall())
+
+
 def _explain(need: Need, db: DuckDBPyConnection) -> Missing:
-    row = db.execute(
+    rows = db.execute(
         """
         select state, reason, turn_on
         from coverage
@@ -90,8 +98,9 @@ def _explain(need: Need, db: DuckDBPyConnection) -> Missing:
         limit 1
         """,
         {"table": need.table, "column": need.column},
-    ).fetchone()
-    if row is None:
+    ).fetchall()
+    if not rows:
         what = need.table if need.column is None else f"{need.table}.{need.column}"
         return Missing("missing", f"the capture holds no {what}", "")
-    return Missing(row[0], row[1] or "", row[2] or "")
+    ((state, reason, turn_on),) = rows
+    return Missing(state, reason or "", turn_on or "")

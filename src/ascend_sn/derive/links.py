@@ -25,9 +25,11 @@ def link_kernels(capture: Capture) -> None:
     if not operators.length or not bool(open_.any()):
         return
     call = _positions(calls.values("host_call_id"), kernels.values("host_call_id")[open_])
-    thread, ts = _shared_threads(calls, operators), calls.values("ts_ns")
-    at_thread, at_ts = _through_queues(capture, calls, call, thread.calls, ts)
-    found = enclosing(thread.operators, operators.values("ts_ns"), operators.values("dur_ns"), at_thread, at_ts)
+    numbers: dict[str, int] = {}
+    call_threads = _numbered(calls.text("thread"), numbers)
+    operator_threads = _numbered(operators.text("thread"), numbers)
+    at_thread, at_ts = _through_queues(capture, calls, call, call_threads, calls.values("ts_ns"))
+    found = enclosing(operator_threads, operators.values("ts_ns"), operators.values("dur_ns"), at_thread, at_ts)
     operator_id, valid = kernels.values("operator_id").copy(), kernels.valid("operator_id").copy()
     where = np.flatnonzero(open_)[found >= 0]
     operator_id[where] = operators.values("operator_id")[found[found >= 0]]
@@ -35,9 +37,7 @@ def link_kernels(capture: Capture) -> None:
     capture.tables["kernel"] = kernels.replace(operator_id=Nullable(operator_id, valid))
 
 
-def _through_queues(
-    capture: Capture, calls: Rows, call: Int64, threads: Int64, ts: Int64
-) -> tuple[Int64, Int64]:
+def _through_queues(capture: Capture, calls: Rows, call: Int64, threads: Int64, ts: Int64) -> tuple[Int64, Int64]:
     """Return thread and moment at which each call was asked for: at the enqueue where it came through a queue."""
     at_thread, at_ts = threads[call].copy(), ts[call].copy()
     flows = capture.rows("flow")
@@ -55,19 +55,9 @@ def _through_queues(
     return at_thread, at_ts
 
 
-class _shared_threads:  # noqa: N801 - reads as a function at its one place of use
-    """Thread numbers that mean the same thread in both tables."""
-
-    def __init__(self, calls: Rows, operators: Rows) -> None:
-        numbers: dict[str, int] = {}
-        self.calls = _numbered(calls.text("thread"), numbers)
-        self.operators = _numbered(operators.text("thread"), numbers)
-
-
 def _numbered(text: Text, numbers: dict[str, int]) -> Int64:
-    table = np.fromiter(
-        (numbers.setdefault(value, len(numbers)) for value in text.values), np.int64, len(text.values)
-    )
+    """Return thread numbers that mean the same thread in every table numbered with the same dict."""
+    table = np.fromiter((numbers.setdefault(value, len(numbers)) for value in text.values), np.int64, len(text.values))
     return np.append(table, np.int64(-1))[text.codes]
 
 

@@ -25,11 +25,17 @@ _DATA, _FORWARD, _BACKWARD, _OPTIMIZER, _OTHER = range(5)
 _UNKNOWN = -1
 
 _PATTERNS: Final = (
-    (_DATA, re.compile(r"DataLoader|^#*\s*(data|dataloader|data_loading|load_batch|data_time)\s*#*$", re.IGNORECASE)),
+    (
+        _DATA,
+        re.compile(r"DataLoader|^#*\s*(data|dataloader|data_loading|load_batch|data_time)\s*#*$", re.IGNORECASE),
+    ),
     (_OPTIMIZER, re.compile(r"^Optimizer\.|^#*\s*(optimizer|optimizer_step|optim)\s*#*$", re.IGNORECASE)),
     (
         _BACKWARD,
-        re.compile(r"^autograd::engine::evaluate_function|^torch::autograd::|Backward\d*$|^#*\s*(backward|bwd)\s*#*$", re.IGNORECASE),
+        re.compile(
+            r"^autograd::engine::evaluate_function|^torch::autograd::|Backward\d*$|^#*\s*(backward|bwd)\s*#*$",
+            re.IGNORECASE,
+        ),
     ),
     (_FORWARD, re.compile(r"^#*\s*(forward|fwd|loss)\s*#*$", re.IGNORECASE)),
 )

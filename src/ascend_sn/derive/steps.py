@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ascend_sn.model.capture import Capture
 from ascend_sn.model.ledger import CoverageEntry
@@ -40,7 +41,7 @@ def ensure_steps(capture: Capture) -> None:
     lag = period(codes)
     if lag is None:
         return
-    first = start[order][:: lag][: len(codes) // lag]
+    first = start[order][::lag][: len(codes) // lag]
     last_end = int((start + dur).max())
     ends = np.append(first[1:], last_end)
     count = len(first)
@@ -49,7 +50,7 @@ def ensure_steps(capture: Capture) -> None:
     )
 
 
-def period(codes: np.ndarray) -> int | None:  # type: ignore[type-arg]
+def period(codes: npt.NDArray[np.int32]) -> int | None:
     """Return the lag at which a sequence of names repeats best, None when it does not repeat.
 
     Lags are taken from the distances between recurrences of the rarest names. At least two names and two
@@ -77,7 +78,10 @@ def assign_steps(capture: Capture) -> None:
         return
     moment = kernels.values("ts_ns").copy()
     calls, operators = capture.rows("host_call"), capture.rows("operator")
-    for table, column, id_name in ((calls, "host_call_id", "host_call_id"), (operators, "operator_id", "operator_id")):
+    for table, column, id_name in (
+        (calls, "host_call_id", "host_call_id"),
+        (operators, "operator_id", "operator_id"),
+    ):
         linked = kernels.valid(column)
         if table.length and bool(linked.any()):
             ids = table.values(id_name)

@@ -85,9 +85,7 @@ def _owner(path: Path, known: tuple[Reader, ...]) -> Source | None:
     return None
 
 
-def _walk(
-    root: Path, known: tuple[Reader, ...], found: Discovery
-) -> Iterator[tuple[Candidate, Reader, str | None]]:
+def _walk(root: Path, known: tuple[Reader, ...], found: Discovery) -> Iterator[tuple[Candidate, Reader, str | None]]:
     pending = [(root, 0)]
     while pending:
         path, depth = pending.pop()

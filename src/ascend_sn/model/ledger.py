@@ -54,7 +54,14 @@ class Ledger:
     entries: list[DamageEntry] = field(default_factory=list)
 
     def add(
-        self, file: str, kind: str, *, place: str = "", count: int = 1, example: str = "", severity: Severity = "damage"
+        self,
+        file: str,
+        kind: str,
+        *,
+        place: str = "",
+        count: int = 1,
+        example: str = "",
+        severity: Severity = "damage",
     ) -> None:
         """Record trouble; `kind` is a stable word such as `truncated`, `example` is shortened."""
         if len(example) > _EXAMPLE_LENGTH:

@@ -214,14 +214,21 @@ def _joined(columns: list[ColumnData]) -> ColumnData:
             if not isinstance(column, Text):
                 raise TypeError("text and numbers cannot be joined")
             table = np.fromiter(
-                (numbers.setdefault(value, len(numbers)) for value in column.values), np.int32, len(column.values)
+                (numbers.setdefault(value, len(numbers)) for value in column.values),
+                np.int32,
+                len(column.values),
             )
             codes.append(np.append(table, np.int32(-1))[column.codes])
         return Text(np.concatenate(codes), list(numbers))
-    values = [column.values if isinstance(column, Nullable) else column for column in columns]
+    values: list[npt.NDArray[Any]] = []
+    valid: list[Bool] = []
+    for column in columns:
+        if isinstance(column, Text):
+            raise TypeError("text and numbers cannot be joined")
+        values.append(column.values if isinstance(column, Nullable) else column)
+        valid.append(column.valid if isinstance(column, Nullable) else np.ones(len(column), np.bool_))
     if not any(isinstance(column, Nullable) for column in columns):
         return np.concatenate(values) if values else np.zeros(0, np.int64)
-    valid = [column.valid if isinstance(column, Nullable) else np.ones(len(column), np.bool_) for column in columns]
     return Nullable(np.concatenate(values), np.concatenate(valid))
 
 

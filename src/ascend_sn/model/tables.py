@@ -97,7 +97,10 @@ PROFILE = _table(
     _int("start_ns", "Start of the capture."),
     Column("session_count", "int32", "How many start/stop sessions it holds."),
     _text("phase", "Phase folder the capture lies in (an RL stage, for instance)."),
-    _text("device_kind", "Kind of capture: npu, cuda, rocm, xpu, cpu (framework on the host), host (no framework)."),
+    _text(
+        "device_kind",
+        "Kind of capture: npu, cuda, rocm, xpu, cpu (framework on the host), host (no framework).",
+    ),
     Column("device_id", "int32", "Accelerator on the host; it is not the rank."),
     _text("device_name", "Chip name as the source gives it."),
     _text("format", "Name of the reader."),

@@ -45,8 +45,8 @@ def decimal_text_to_int(text: str, scale_digits: int) -> int | None:
     accepted. None when the text is empty, `N/A`, not a finite number, or outside int64.
     """
     text = text.strip(_STRIPPED)
-    whole, dot, fraction = text.partition(".")
-    if whole.isascii() and whole.isdigit() and (fraction.isascii() and fraction.isdigit() or not fraction):
+    whole, _, fraction = text.partition(".")
+    if whole.isascii() and whole.isdigit() and ((fraction.isascii() and fraction.isdigit()) or not fraction):
         if len(fraction) <= scale_digits:
             number = int(whole + fraction.ljust(scale_digits, "0"))
         else:

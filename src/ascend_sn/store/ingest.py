@@ -16,7 +16,6 @@ from ascend_sn._version import __version__
 from ascend_sn.derive import derive
 from ascend_sn.errors import FormatError, InputError
 from ascend_sn.formats.discover import Discovery
-from ascend_sn.formats.reader import Source
 from ascend_sn.model.capture import Capture
 from ascend_sn.model.ledger import Ledger, coverage_rows
 from ascend_sn.model.manifest import (
@@ -85,7 +84,9 @@ def build_run(
             continue
         lone = len(found.sources) == 1 and len(captures) == 1
         key = source_key(source, parts)
-        written.extend(_write_capture(db, capture, folder, len(written) + i, lone, key) for i, capture in enumerate(captures))
+        written.extend(
+            _write_capture(db, capture, folder, len(written) + i, lone, key) for i, capture in enumerate(captures)
+        )
     if not written:
         raise failures[0] if failures else FormatError(found.root, "nothing usable was found")
     _note_foreign(found, ledger)
@@ -118,7 +119,10 @@ def _write_capture(
     if rank is None and lone:
         rank = 0
         capture.ledger.add(
-            header.source, "no_rank", severity="info", example="the capture names no rank; taken as rank 0 of one rank"
+            header.source,
+            "no_rank",
+            severity="info",
+            example="the capture names no rank; taken as rank 0 of one rank",
         )
     tables: dict[str, Rows] = {
         **capture.tables,
@@ -157,7 +161,10 @@ def _note_foreign(found: Discovery, ledger: Ledger) -> None:
     if found.foreign:
         names = ", ".join(found.foreign[:3])
         ledger.add(
-            found.root.name, "foreign_files", count=len(found.foreign), severity="info",
+            found.root.name,
+            "foreign_files",
+            count=len(found.foreign),
+            severity="info",
             example=f"files that belong to no profile, left alone: {names}",
         )
 

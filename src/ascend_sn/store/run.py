@@ -104,6 +104,8 @@ def open_run(path: str | Path, *, cache_dir: Path | None = None, progress: Progr
         raise InputError(error.filename or root, f"cannot be read: {error.strerror}") from error
     keys = [source_key(source, parts) for source, parts in zip(found.sources, files, strict=True)]
     folder = cached_run(
-        run_key(found, keys), lambda building: build_run(found, files, building, progress=progress), cache_dir=cache_dir
+        run_key(found, keys),
+        lambda building: build_run(found, files, building, progress=progress),
+        cache_dir=cache_dir,
     )
     return Run(folder, root)

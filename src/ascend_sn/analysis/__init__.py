@@ -1,0 +1,130 @@
+"""Pure functions from the tables of a run to one table; every public one takes a run.
+
+`ANALYSES` is the registry; `result` gives the relation of an analysis by name, or says why it was not collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+
+from duckdb import DuckDBPyRelation
+
+from ascend_sn.analysis import (
+    collective_parts as _collective_parts,
+)
+from ascend_sn.analysis import (
+    communication_summary as _communication_summary,
+)
+from ascend_sn.analysis import (
+    data_quality as _data_quality,
+)
+from ascend_sn.analysis import (
+    input_pipeline as _input_pipeline,
+)
+from ascend_sn.analysis import (
+    kernel_statistics as _kernel_statistics,
+)
+from ascend_sn.analysis import (
+    link_matrix as _link_matrix,
+)
+from ascend_sn.analysis import (
+    memory_by_operator as _memory_by_operator,
+)
+from ascend_sn.analysis import (
+    memory_peak as _memory_peak,
+)
+from ascend_sn.analysis import (
+    operator_statistics as _operator_statistics,
+)
+from ascend_sn.analysis import (
+    rank_presence as _rank_presence,
+)
+from ascend_sn.analysis import (
+    step_breakdown as _step_breakdown,
+)
+from ascend_sn.analysis import (
+    step_phases as _step_phases,
+)
+from ascend_sn.analysis.registry import Analysis, Missing, evaluate, missing_needs
+from ascend_sn.errors import NotCollectedError, UnknownNameError
+from ascend_sn.store import Run
+
+ANALYSES: tuple[Analysis, ...] = (
+    _data_quality.QUALITY,
+    _data_quality.DATA_SCORE,
+    _rank_presence.ANALYSIS,
+    _step_breakdown.ANALYSIS,
+    _step_phases.ANALYSIS,
+    _input_pipeline.ANALYSIS,
+    _kernel_statistics.ANALYSIS,
+    _operator_statistics.ANALYSIS,
+    _collective_parts.ANALYSIS,
+    _communication_summary.ANALYSIS,
+    _link_matrix.ANALYSIS,
+    _memory_peak.ANALYSIS,
+    _memory_by_operator.ANALYSIS,
+)
+
+BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
+
+
+def result(run: Run, name: str) -> DuckDBPyRelation | Missing:
+    """Return an analysis of a run by name, or why what it needs was not collected.
+
+    Raises:
+        UnknownNameError: No analysis of that name.
+    """
+    analysis = BY_NAME.get(name)
+    if analysis is None:
+        nearest = next(iter(get_close_matches(name, BY_NAME, n=1)), None)
+        raise UnknownNameError("analysis", name, tuple(BY_NAME), nearest)
+    missing = missing_needs(analysis.needs, run.db)
+    return evaluate(analysis, run.db) if missing is None else missing
+
+
+def _public(analysis: Analysis) -> Callable[[Run], DuckDBPyRelation]:
+    def analyse(run: Run) -> DuckDBPyRelation:
+        found = result(run, analysis.name)
+        if isinstance(found, Missing):
+            raise NotCollectedError(analysis.name, found.reason, found.turn_on)
+        return found
+
+    final = analysis.combine or analysis.per_profile
+    analyse.__name__ = analyse.__qualname__ = analysis.name
+    analyse.__doc__ = f"{analysis.code} {analysis.title}.\n\n{final.__doc__}\n\nRaises NotCollectedError when absent."
+    return analyse
+
+
+data_quality = _public(_data_quality.QUALITY)
+data_score = _public(_data_quality.DATA_SCORE)
+rank_presence = _public(_rank_presence.ANALYSIS)
+step_breakdown = _public(_step_breakdown.ANALYSIS)
+step_phases = _public(_step_phases.ANALYSIS)
+input_pipeline = _public(_input_pipeline.ANALYSIS)
+kernel_statistics = _public(_kernel_statistics.ANALYSIS)
+operator_statistics = _public(_operator_statistics.ANALYSIS)
+collective_parts = _public(_collective_parts.ANALYSIS)
+communication_summary = _public(_communication_summary.ANALYSIS)
+link_matrix = _public(_link_matrix.ANALYSIS)
+memory_peak = _public(_memory_peak.ANALYSIS)
+memory_by_operator = _public(_memory_by_operator.ANALYSIS)
+
+__all__ = [
+    "ANALYSES",
+    "Missing",
+    "collective_parts",
+    "communication_summary",
+    "data_quality",
+    "data_score",
+    "input_pipeline",
+    "kernel_statistics",
+    "link_matrix",
+    "memory_by_operator",
+    "memory_peak",
+    "operator_statistics",
+    "rank_presence",
+    "result",
+    "step_breakdown",
+    "step_phases",
+]

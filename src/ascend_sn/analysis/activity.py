@@ -1,0 +1,132 @@
+"""What the devices of each profile did when, and the windows it is looked at through.
+
+The windows are the marked steps. Where a capture has none, the window is the whole capture (from its first
+kernel to its last), and inferred steps stand beside it, never instead of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from duckdb import DuckDBPyConnection
+
+from ascend_sn.model.rows import Bool, Int64
+
+__all__ = ["COMMUNICATION", "COMPUTE", "COPY", "NO_STEP", "Activity", "Windows", "activities", "grouped"]
+
+COMPUTE: Final = 0
+COMMUNICATION: Final = 1
+COPY: Final = 2
+NO_STEP: Final = -1
+
+Codes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows of one profile; `step_id` is NO_STEP for the whole capture, `step` is masked where unnumbered."""
+
+    step_id: Int64
+    step: Any
+    scope: list[str]
+    origin: list[str | None]
+    start: Int64
+    end: Int64
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True)
+class Activity:
+    """Busy intervals of one profile by start: `kind` is COMPUTE (fused ones included), COMMUNICATION or COPY."""
+
+    profile_id: int
+    rank: int | None
+    start: Int64
+    end: Int64
+    kind: Codes
+    fused: Bool
+    step_id: Int64
+    phase: Any
+    windows: Windows
+
+    def of_kind(self, kind: int) -> tuple[Int64, Int64]:
+        """Return start and end of the intervals of a kind."""
+        chosen = self.kind == kind
+        return self.start[chosen], self.end[chosen]
+
+
+def activities(db: DuckDBPyConnection) -> list[Activity]:
+    """Return the activity of every profile that has kernels, by profile_id."""
+    kernels = db.sql("""
+        select kernel.profile_id, kernel.rank,
+               kernel.ts_ns                              as start_ns,
+               kernel.ts_ns + kernel.dur_ns              as end_ns,
+               case kernel.kind
+                    when 'communication' then 1
+                    when 'copy' then 2
+                    else 0
+               end::utinyint                             as code,
+               kernel.kind = 'fused'                     as fused,
+               coalesce(kernel.step_id, -1)::bigint      as step_id,
+               coalesce(operator.phase, 'other')         as phase
+        from kernel
+        left join operator using (profile_id, operator_id)
+        where kernel.kind in ('compute', 'fused', 'communication', 'copy')
+        order by kernel.profile_id, kernel.ts_ns, kernel.kernel_id
+    """).fetchnumpy()
+    steps = db.sql("""
+        select profile_id, step_id::bigint as step_id, step, ts_ns as start_ns, ts_ns + dur_ns as end_ns, origin
+        from step
+        order by profile_id, ts_ns
+    """).fetchnumpy()
+    step_parts = grouped(steps["profile_id"])
+    found = []
+    for profile_id, part in grouped(kernels["profile_id"]).items():
+        start, end = kernels["start_ns"][part], kernels["end_ns"][part]
+        found.append(
+            Activity(
+                profile_id=profile_id,
+                rank=_first(kernels["rank"][part]),
+                start=np.asarray(start),
+                end=np.asarray(end),
+                kind=np.asarray(kernels["code"][part]),
+                fused=np.asarray(kernels["fused"][part]),
+                step_id=np.asarray(kernels["step_id"][part]),
+                phase=np.asarray(kernels["phase"][part]),
+                windows=_windows(steps, step_parts.get(profile_id, slice(0, 0)), int(start[0]), int(end.max())),
+            )
+        )
+    return found
+
+
+def grouped(sorted_ids: npt.NDArray[Any]) -> dict[int, slice]:
+    """Return the slice of rows of each id in a sorted column."""
+    ids, starts = np.unique(np.asarray(sorted_ids), return_index=True)
+    bounds = [*starts.tolist(), len(sorted_ids)]
+    return {int(value): slice(bounds[at], bounds[at + 1]) for at, value in enumerate(ids)}
+
+
+def _windows(steps: dict[str, Any], part: slice, first: int, last: int) -> Windows:
+    origin = [str(value) for value in steps["origin"][part]]
+    marked = bool(origin) and "inferred" not in origin
+    whole = 0 if marked else 1
+    unnumbered = np.ma.masked_array(np.zeros(whole, np.int64), True)
+    step = np.ma.concatenate([unnumbered, steps["step"][part]])  # type: ignore[no-untyped-call]
+    return Windows(
+        step_id=np.concatenate([np.full(whole, NO_STEP, np.int64), np.asarray(steps["step_id"][part])]),
+        step=step,
+        scope=["whole capture"] * whole + ["step"] * len(origin),
+        origin=[None] * whole + list(origin),
+        start=np.concatenate([np.full(whole, first, np.int64), np.asarray(steps["start_ns"][part])]),
+        end=np.concatenate([np.full(whole, last, np.int64), np.asarray(steps["end_ns"][part])]),
+    )
+
+
+def _first(column: npt.NDArray[Any]) -> int | None:
+    value = column[0]
+    return None if value is np.ma.masked else int(value)

@@ -1,0 +1,149 @@
+"""A14: what each collective did: wait, transit, idle."""
+
+from __future__ import annotations
+
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
+
+__all__ = ["ANALYSIS", "collective_parts"]
+
+CALLS_TO_ALIGN = 3
+"""Calls of a group that are needed before end times are taken as a clock offset between two ranks."""
+
+
+def collective_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
+    """List the collectives with what was recorded of their parts.
+
+    Args:
+        db: A connection with the tables `collective`, `kernel`, `step`.
+
+    Returns:
+        The rows that `combined_parts` completes: identity, step, op, name, group_id, sequence, size_bytes,
+        ts_ns, dur_ns, and the recorded transit_ns, wait_ns, sync_ns, idle_ns, method.
+    """
+    return db.sql("""
+        select collective.profile_id, collective.rank, collective.collective_id, kernel.step_id, step.step,
+               collective.op, collective.name, collective.group_id, collective.sequence,
+               collective.size_bytes, collective.ts_ns, collective.dur_ns,
+               collective.transit_ns, collective.wait_ns, collective.sync_ns, collective.idle_ns,
+               collective.method
+        from collective
+        left join kernel using (profile_id, kernel_id)
+        left join step on step.profile_id = collective.profile_id and step.step_id = kernel.step_id
+        order by collective.profile_id, collective.ts_ns, collective.collective_id
+    """)
+
+
+def combined_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
+    """Complete the parts across ranks: dur = transit + wait + idle.
+
+    1. Recorded parts stay (method `recorded`).
+    2. Else, where every member of the group took part in the same call (group and sequence), with clocks
+       aligned by the median difference of end times over the group's calls (three at least):
+       sync = latest start, wait = sync - own start, transit = earliest end - sync, idle = end - earliest end
+       (method `members`).
+    3. Else the parts are unknown, not zero.
+
+    Returns:
+        profile_id, rank, collective_id, step_id, step, op, name, group_id, sequence, size_bytes, ts_ns,
+        dur_ns, transit_ns, wait_ns, sync_ns, idle_ns, method, members_present, members_expected,
+        members_exact (false: expected is a lower bound), algbw_bytes_per_s, busbw_bytes_per_s (null where
+        the transit or the exact group size is unknown), by profile and time.
+    """
+    return db.sql(f"""
+        with groups as (
+            select group_id, max(group_size) as members_expected, bool_and(size_is_exact) as members_exact
+            from comm_group_member
+            group by group_id
+        ),
+        calls as (
+            select part.*, members_expected, coalesce(members_exact, false) as members_exact
+            from {COMBINED_VIEW} part
+            left join groups using (group_id)
+        ),
+        reference as (
+            select group_id, sequence, op, min_by(ts_ns + dur_ns, profile_id) as end_ns
+            from calls
+            where sequence is not null
+            group by group_id, sequence, op
+        ),
+        offsets as (
+            select calls.profile_id, calls.group_id,
+                   case when count(*) >= {CALLS_TO_ALIGN}
+                        then round(median(calls.ts_ns + calls.dur_ns - reference.end_ns))::bigint
+                        else 0
+                   end as offset_ns
+            from calls
+            join reference using (group_id, sequence, op)
+            group by calls.profile_id, calls.group_id
+        ),
+        aligned as (
+            select calls.*, calls.ts_ns - coalesce(offset_ns, 0) as start_ns
+            from calls
+            left join offsets using (profile_id, group_id)
+        ),
+        meeting as (
+            select group_id, sequence, op,
+                   count(distinct profile_id) as members_present,
+                   max(start_ns)              as latest_start_ns,
+                   min(start_ns + dur_ns)     as earliest_end_ns
+            from aligned
+            where sequence is not null
+            group by group_id, sequence, op
+        ),
+        presence as (
+            select group_id, count(distinct profile_id) as group_present
+            from calls
+            group by group_id
+        ),
+        decided as (
+            select aligned.*, meeting.* exclude (group_id, sequence, op, members_present),
+                   coalesce(meeting.members_present, group_present) as members_present,
+                   aligned.method is null
+                       and members_exact
+                       and meeting.members_present = members_expected
+                       and members_expected > 1
+                       and latest_start_ns <= earliest_end_ns as by_members
+            from aligned
+            left join meeting using (group_id, sequence, op)
+            left join presence using (group_id)
+        ),
+        parts as (
+            select * replace (
+                       case when by_members then earliest_end_ns - latest_start_ns else transit_ns end as transit_ns,
+                       case when by_members then latest_start_ns - start_ns else wait_ns end as wait_ns,
+                       case when by_members then latest_start_ns - start_ns else sync_ns end as sync_ns,
+                       case when by_members then start_ns + dur_ns - earliest_end_ns else idle_ns end as idle_ns,
+                       case when by_members then 'members' else method end as method
+                   )
+            from decided
+        )
+        select profile_id, rank, collective_id, step_id, step, op, name, group_id, sequence, size_bytes, ts_ns,
+               dur_ns, transit_ns, wait_ns, sync_ns, idle_ns, method,
+               members_present, members_expected, members_exact,
+               size_bytes * 1e9 / nullif(transit_ns, 0) as algbw_bytes_per_s,
+               case when members_exact then
+                    algbw_bytes_per_s * case op
+                        when 'allreduce'     then 2.0 * (members_expected - 1) / members_expected
+                        when 'allgather'     then (members_expected - 1.0) / members_expected
+                        when 'reducescatter' then (members_expected - 1.0) / members_expected
+                        when 'alltoall'      then (members_expected - 1.0) / members_expected
+                        when 'alltoallv'     then (members_expected - 1.0) / members_expected
+                        when 'broadcast'     then 1.0
+                        when 'reduce'        then 1.0
+                    end
+               end as busbw_bytes_per_s
+        from parts
+        order by profile_id, ts_ns, collective_id
+    """)
+
+
+ANALYSIS = Analysis(
+    code="A14",
+    name="collective_parts",
+    title="Collectives",
+    per_profile=collective_parts,
+    combine=combined_parts,
+    needs=(Need("collective"),),
+)

@@ -1,0 +1,64 @@
+"""A09 on the host: framework operators with the device time they launched (GPUTime, HostTime, Calls, ...)."""
+
+from __future__ import annotations
+
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+from ascend_sn.analysis.registry import Analysis, Need
+
+__all__ = ["ANALYSIS", "operator_statistics"]
+
+
+def operator_statistics(db: DuckDBPyConnection) -> DuckDBPyRelation:
+    """Sum framework operators by name.
+
+    Args:
+        db: A connection with the tables `operator` and `kernel`.
+
+    Returns:
+        profile_id, rank, name, calls, device_ns (kernels that this operator launched itself, not through an
+        operator inside it; collectives and waits left out), host_ns (its own host time, without children),
+        mean_device_ns (per call), kernel_count, input_bytes, output_bytes (null where not collected),
+        share_ratio (of the device time of all operators), sorted by profile, device time and host time.
+        device_ns is null where the profile has no kernel with a link to an operator.
+    """
+    return db.sql("""
+        with launched as (
+            select profile_id, operator_id, sum(dur_ns)::bigint as device_ns, count(*) as kernel_count
+            from kernel
+            where operator_id is not null and kind in ('compute', 'fused', 'copy')
+            group by profile_id, operator_id
+        ),
+        linked as (
+            select distinct profile_id, true as has_links
+            from launched
+        ),
+        summed as (
+            select operator.profile_id, any_value(operator.rank) as rank, operator.name,
+                   count(*)                                     as calls,
+                   case when any_value(has_links) then coalesce(sum(device_ns), 0)::bigint end as device_ns,
+                   sum(self_ns)::bigint                         as host_ns,
+                   case when any_value(has_links) then coalesce(sum(kernel_count), 0)::bigint end as kernel_count,
+                   sum(operator.input_bytes)::bigint            as input_bytes,
+                   sum(operator.output_bytes)::bigint           as output_bytes
+            from operator
+            left join launched using (profile_id, operator_id)
+            left join linked using (profile_id)
+            group by operator.profile_id, operator.name
+        )
+        select profile_id, rank, name, calls, device_ns, host_ns,
+               round(device_ns / calls)::bigint as mean_device_ns,
+               kernel_count, input_bytes, output_bytes,
+               device_ns / nullif(sum(device_ns) over (partition by profile_id), 0)::double as share_ratio
+        from summed
+        order by profile_id, device_ns desc nulls last, host_ns desc, name
+    """)
+
+
+ANALYSIS = Analysis(
+    code="A09",
+    name="operator_statistics",
+    title="Operators",
+    per_profile=operator_statistics,
+    needs=(Need("operator"),),
+)

@@ -1,0 +1,121 @@
+"""A03b: each step by phase: data, forward, backward, communication, optimizer, other."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+from ascend_sn._native.intervals import clip, intersect, subtract, union
+from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, COPY, NO_STEP, Activity, activities, grouped
+from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.model.rows import Int64
+
+__all__ = ["ANALYSIS", "step_phases"]
+
+_PHASES: Final = ("data", "forward", "backward", "communication", "optimizer", "other")
+_ON_DEVICE: Final = ("backward", "forward", "optimizer", "data", "other")
+"""Order in which overlapping kernels of several phases are told apart; the first one takes the time."""
+
+_ON_HOST: Final = ("data", "optimizer", "backward", "forward")
+"""Order for host ranges: the autograd thread runs while the caller still stands inside the forward range."""
+
+_TYPES: Final = {
+    "profile_id": "integer",
+    "rank": "integer",
+    "step_id": "integer",
+    "step": "bigint",
+    "scope": "varchar",
+    "window_ns": "bigint",
+    **{f"{phase}_ns": "bigint" for phase in _PHASES},
+}
+
+Intervals = tuple[Int64, Int64]
+
+
+def step_phases(db: DuckDBPyConnection) -> DuckDBPyRelation:
+    """Give every moment of a step to one phase, so that the phases sum to the step exactly.
+
+    While a kernel computes, the moment belongs to the phase of the operator that launched it; else, while
+    a collective runs, to communication; else, while a copy runs, to the phase that launched the copy; else,
+    with the device free, to the phase that the host is in; what is left is other.
+
+    Args:
+        db: A connection with the tables `kernel`, `operator`, `step`.
+
+    Returns:
+        One row per step (or for the whole capture where nothing marks steps): profile_id, rank, step_id,
+        step, scope, window_ns, data_ns, forward_ns, backward_ns, communication_ns, optimizer_ns, other_ns.
+    """
+    host = _host_ranges(db)
+    rows: list[dict[str, Any]] = []
+    for activity in activities(db):
+        rows.extend(_phases(activity, host.get(activity.profile_id, {})))
+    return rows_relation(db, rows, _TYPES)
+
+
+def _phases(activity: Activity, host: dict[str, Intervals]) -> list[dict[str, Any]]:
+    layers = _layers(activity, host)
+    rows = []
+    windows = activity.windows
+    for at in range(len(windows)):
+        start, end = int(windows.start[at]), int(windows.end[at])
+        left: Intervals = (np.array([start], np.int64), np.array([end], np.int64))
+        taken = dict.fromkeys(_PHASES, 0)
+        for phase, (starts, ends) in layers:
+            part = intersect(*clip(starts, ends, start, end), *left)
+            taken[phase] += int((part[1] - part[0]).sum())
+            left = subtract(*left, *part)
+        taken["other"] += int((left[1] - left[0]).sum())
+        step_id = int(windows.step_id[at])
+        rows.append(
+            {
+                "profile_id": activity.profile_id,
+                "rank": activity.rank,
+                "step_id": None if step_id == NO_STEP else step_id,
+                "step": None if windows.step[at] is np.ma.masked else int(windows.step[at]),
+                "scope": windows.scope[at],
+                "window_ns": end - start,
+                **{f"{phase}_ns": value for phase, value in taken.items()},
+            }
+        )
+    return rows
+
+
+def _layers(activity: Activity, host: dict[str, Intervals]) -> list[tuple[str, Intervals]]:
+    """Disjoint interval sets with the phase they stand for, the strongest claim first."""
+    layers: list[tuple[str, Intervals]] = []
+    for phase in _ON_DEVICE:
+        chosen = (activity.kind == COMPUTE) & (activity.phase == phase)
+        layers.append((phase, union(activity.start[chosen], activity.end[chosen])))
+    layers.append(("communication", union(*activity.of_kind(COMMUNICATION))))
+    for phase in _ON_DEVICE:
+        chosen = (activity.kind == COPY) & (activity.phase == phase)
+        layers.append((phase, union(activity.start[chosen], activity.end[chosen])))
+    layers.extend((phase, host[phase]) for phase in _ON_HOST if phase in host)
+    return layers
+
+
+def _host_ranges(db: DuckDBPyConnection) -> dict[int, dict[str, Intervals]]:
+    """Union of the operators of each phase, per profile."""
+    found = db.sql("""
+        select profile_id, phase, ts_ns as start_ns, ts_ns + dur_ns as end_ns
+        from operator
+        where phase in ('data', 'forward', 'backward', 'optimizer')
+        order by profile_id, ts_ns
+    """).fetchnumpy()
+    ranges: dict[int, dict[str, Intervals]] = {}
+    for profile_id, part in grouped(found["profile_id"]).items():
+        phase = np.asarray(found["phase"][part])
+        start, end = np.asarray(found["start_ns"][part]), np.asarray(found["end_ns"][part])
+        ranges[profile_id] = {
+            name: union(start[phase == name], end[phase == name]) for name in np.unique(phase).tolist()
+        }
+    return ranges
+
+
+ANALYSIS = Analysis(
+    code="A03b", name="step_phases", title="Step by phase", per_profile=step_phases, needs=(Need("kernel"),)
+)

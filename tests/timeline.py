@@ -1,0 +1,144 @@
+"""Draw traces instead of building rows.
+
+`timeline` takes lanes of one character per nanosecond. A run of the same letter is one slice; a dot is
+nothing; `'` starts a new slice of the same letter. Lanes:
+
+    r0 s1 |AAAA..B|     kernels on stream 1 of rank 0 (profile 0); the letter is the name
+    r0 step |111222|    steps, numbered by the digit
+    r0 host |dddffbb|   operators by phase: d data, f forward, b backward, o optimizer, x other
+
+`kinds` maps a kernel's letter to its kind (default compute), `launched_by` a kernel's letter to the phase of
+the operator that launched it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import duckdb
+from duckdb import DuckDBPyConnection
+
+from ascend_sn.model.tables import BY_NAME, TABLES, ddl
+
+_PHASES = {"d": "data", "f": "forward", "b": "backward", "o": "optimizer", "x": "other"}
+_LANE = re.compile(r"r(\d+)\s+(\w+)\s+\|([^|]*)\|")
+
+
+def timeline(
+    drawing: str, *, kinds: Mapping[str, str] | None = None, launched_by: Mapping[str, str] | None = None
+) -> DuckDBPyConnection:
+    """Return a connection on which the drawn tables are visible."""
+    db = empty_tables()
+    counts: dict[tuple[int, str], int] = {}
+
+    def number(profile: int, table: str) -> int:
+        counts[profile, table] = counts.get((profile, table), -1) + 1
+        return counts[profile, table]
+
+    lanes = [(int(rank), lane, drawn) for rank, lane, drawn in _LANE.findall(drawing)]
+    steps = {rank: [s for s in _slices(drawn)] for rank, lane, drawn in lanes if lane == "step"}
+    launchers: dict[tuple[int, str], int] = {}
+    for rank in sorted({rank for rank, _, _ in lanes}):
+        insert(db, "profile", profile_id=rank, rank=rank, format="drawing", source=f"r{rank}", device_kind="npu")
+    for rank, lane, drawn in lanes:
+        for letter, start, dur in _slices(drawn):
+            if lane == "step":
+                insert(
+                    db,
+                    "step",
+                    profile_id=rank,
+                    rank=rank,
+                    step_id=number(rank, "step"),
+                    step=int(letter),
+                    ts_ns=start,
+                    dur_ns=dur,
+                    origin="mark",
+                )
+            elif lane.startswith("host"):
+                insert(
+                    db,
+                    "operator",
+                    profile_id=rank,
+                    rank=rank,
+                    operator_id=number(rank, "operator"),
+                    thread=lane,
+                    name=_PHASES[letter],
+                    ts_ns=start,
+                    dur_ns=dur,
+                    self_ns=dur,
+                    depth=0,
+                    phase=_PHASES[letter],
+                )
+    for rank, lane, drawn in lanes:
+        if not re.fullmatch(r"s\d+", lane):
+            continue
+        for letter, start, dur in _slices(drawn):
+            phase = (launched_by or {}).get(letter)
+            if phase is not None and (rank, phase) not in launchers:
+                launchers[rank, phase] = number(rank, "operator")
+                insert(
+                    db,
+                    "operator",
+                    profile_id=rank,
+                    rank=rank,
+                    operator_id=launchers[rank, phase],
+                    thread="launcher",
+                    name=phase,
+                    ts_ns=-1,
+                    dur_ns=0,
+                    self_ns=0,
+                    depth=0,
+                    phase=phase,
+                )
+            step = next((i for i, (_, s, d) in enumerate(steps.get(rank, [])) if s <= start < s + d), None)
+            insert(
+                db,
+                "kernel",
+                profile_id=rank,
+                rank=rank,
+                kernel_id=number(rank, "kernel"),
+                device_id=0,
+                stream=lane[1:],
+                name=letter,
+                op_type=letter,
+                kind=(kinds or {}).get(letter, "compute"),
+                ts_ns=start,
+                dur_ns=dur,
+                step_id=step,
+                operator_id=launchers.get((rank, phase or "")),
+            )
+    return db
+
+
+def empty_tables() -> DuckDBPyConnection:
+    """Return a connection with every table, all empty."""
+    db = duckdb.connect()
+    for table in TABLES:
+        db.execute(ddl(table))
+    return db
+
+
+def insert(db: DuckDBPyConnection, table: str, **values: Any) -> None:
+    """Insert one row; columns not given are null. profile_id defaults to 0."""
+    values.setdefault("profile_id", 0)
+    unknown = set(values) - set(BY_NAME[table].names)
+    assert not unknown, f"{table} has no column {unknown}"
+    names = ", ".join(values)
+    db.execute(f"insert into {table} ({names}) values ({', '.join('?' * len(values))})", list(values.values()))
+
+
+def _slices(drawn: str) -> list[tuple[str, int, int]]:
+    """Runs of one letter as (letter, start, length); a `'` continues the time but begins a new slice."""
+    found: list[tuple[str, int, int]] = []
+    at = 0
+    while at < len(drawn):
+        letter = drawn[at]
+        end = at + 1
+        while end < len(drawn) and drawn[end] == letter:
+            end += 1
+        if letter not in ". ":
+            found.append((letter, at, end - at))
+        at = end
+    return found
