@@ -25,15 +25,8 @@ CORE = Path("src/ascend_sn/_native/_core.abi3.so")
 SOURCES = Path("src/ascend_sn/_native/c")
 LOCALES = Path("src/ascend_sn/locale")
 FLAGS = (
-    "-O3",
-    "-std=c11",
-    "-fwrapv",
-    "-fvisibility=hidden",
-    "-fPIC",
-    "-shared",
-    "-pthread",
-    "-Wall",
-    "-Wextra",
+    *("-O3", "-std=c11", "-fwrapv", "-fvisibility=hidden", "-fPIC", "-shared", "-pthread"),
+    *("-Wall", "-Wextra", "-D_GNU_SOURCE", "-DPy_LIMITED_API=0x030B0000"),
 )
 WHEEL_PYTHON = "cp311-abi3"
 

@@ -29,7 +29,10 @@ def main() -> None:
     dur = random.integers(1, 1_500, SLICES)
     end, kind = start + dur, random.integers(0, 3, SLICES).astype(np.uint8)
     lo, hi = int(start[0]), int(end.max())
+    by_kind = np.argsort(kind, kind="stable")
+    runs_start, runs_end, runs_kind = start[by_kind], end[by_kind], kind[by_kind]
     shuffled = random.permutation(SLICES)
+    mixed_start, mixed_end = start[shuffled], end[shuffled]
 
     # Host threads: 8 threads, slices nested up to depth 8, written thread by thread and by start.
     level = np.arange(SLICES) % 8
@@ -37,25 +40,26 @@ def main() -> None:
     thread = np.repeat(np.arange(8), SLICES // 8)
     nested_start, nested_dur = root + level * 10, 9_000 - level * 1_000
     by_start = np.argsort(nested_start, kind="stable")
+    mixed = thread[by_start], nested_start[by_start], nested_dur[by_start]
+    scattered = thread[shuffled], nested_start[shuffled], nested_dur[shuffled]
 
     work: dict[str, tuple[float | None, Callable[[], object]]] = {
         "union length, sorted": (0.15, lambda: intervals.union_length(start, end)),
         "union, sorted": (0.15, lambda: intervals.union(start, end)),
         "sweep of 3 classes, sorted": (0.15, lambda: intervals.sweep(start, end, kind, 3, lo, hi)),
+        "sweep, classes one after another": (
+            0.15,
+            lambda: intervals.sweep(runs_start, runs_end, runs_kind, 3, lo, hi),
+        ),
         "segments of 3 classes, sorted": (
             None,
             lambda: intervals.sweep_segments(start, end, kind, 3, lo, hi),
         ),
-        "union, random order": (None, lambda: intervals.union(start[shuffled], end[shuffled])),
+        "union, 3 sorted runs": (None, lambda: intervals.union(runs_start, runs_end)),
+        "union, random order": (None, lambda: intervals.union(mixed_start, mixed_end)),
         "nest, 8 threads one after another": (0.3, lambda: nesting.nest(thread, nested_start, nested_dur)),
-        "nest, 8 threads mixed": (
-            None,
-            lambda: nesting.nest(thread[by_start], nested_start[by_start], nested_dur[by_start]),
-        ),
-        "nest, random order": (
-            None,
-            lambda: nesting.nest(thread[shuffled], nested_start[shuffled], nested_dur[shuffled]),
-        ),
+        "nest, 8 threads mixed": (0.3, lambda: nesting.nest(*mixed)),
+        "nest, random order": (None, lambda: nesting.nest(*scattered)),
     }
     print(f"{'10 M slices':36} {'CPU s':>8} {'reach':>8}")
     for name, (reach, one) in work.items():

@@ -6,7 +6,7 @@ All times are int64 nanoseconds. An interval whose end is not after its start co
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -96,8 +96,9 @@ def sweep(start: ArrayLike, end: ArrayLike, kind: ArrayLike, kind_count: int, lo
         2**kind_count durations in ns; bit k of the index says that class k was active. They sum to hi - lo.
     """
     sums = np.zeros(1 << kind_count, dtype=np.int64)
-    starts, ends, kinds = _by_start(start, end, kind)
-    _core.sweep_sums(starts, ends, kinds, sums, kind_count, int(lo), int(hi))
+    columns = _classed(start, end, kind)
+    if not _core.sweep_sums(*columns, sums, kind_count, int(lo), int(hi)):
+        _core.sweep_sums(*_sorted(columns), sums, kind_count, int(lo), int(hi))
     return sums
 
 
@@ -111,11 +112,14 @@ def sweep_segments(
     Returns:
         start, end and bit mask of consecutive segments; neighbours differ in their mask, 0 means no class.
     """
-    starts, ends, kinds = _by_start(start, end, kind)
-    room = 2 * len(starts) + 1
+    columns = _classed(start, end, kind)
+    room = 2 * len(columns.start) + 1
     out_start, out_end = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     out_mask = np.empty(room, dtype=np.uint8)
-    count = _core.sweep_parts(starts, ends, kinds, out_start, out_end, out_mask, kind_count, int(lo), int(hi))
+    out = (out_start, out_end, out_mask)
+    count = _core.sweep_parts(*columns, *out, kind_count, int(lo), int(hi))
+    if count < 0:
+        count = _core.sweep_parts(*_sorted(columns), *out, kind_count, int(lo), int(hi))
     return _first(out_start, count), _first(out_end, count), out_mask[:count].copy()
 
 
@@ -160,14 +164,31 @@ def _first(values: Int64Array, count: int) -> Int64Array:
     return values[:count] if 2 * count > len(values) else values[:count].copy()
 
 
-def _by_start(start: ArrayLike, end: ArrayLike, *more: ArrayLike) -> tuple[NDArray[Any], ...]:
-    columns: list[NDArray[Any]] = [
-        _int64(start),
-        _int64(end),
-        *(np.ascontiguousarray(kind, dtype=np.uint8) for kind in more),
-    ]
-    if not _core.is_sorted(columns[0]):
-        order = np.empty(len(columns[0]), dtype=np.int64)
-        _core.order(columns[0], order)
-        columns = [column[order] for column in columns]
-    return tuple(columns)
+class _Classed(NamedTuple):
+    start: Int64Array
+    end: Int64Array
+    kind: Uint8Array
+
+
+def _classed(start: ArrayLike, end: ArrayLike, kind: ArrayLike) -> _Classed:
+    return _Classed(_int64(start), _int64(end), np.ascontiguousarray(kind, dtype=np.uint8))
+
+
+def _sorted(columns: _Classed) -> _Classed:
+    # Needed only where the intervals of one class do not ascend; classes one after another are fine.
+    order = _order(columns.start)
+    return _Classed(columns.start[order], columns.end[order], columns.kind[order])
+
+
+def _by_start(start: ArrayLike, end: ArrayLike) -> tuple[Int64Array, Int64Array]:
+    starts, ends = _int64(start), _int64(end)
+    if _core.is_sorted(starts):
+        return starts, ends
+    order = _order(starts)
+    return starts[order], ends[order]
+
+
+def _order(key: Int64Array) -> Int64Array:
+    order = np.empty(len(key), dtype=np.int64)
+    _core.order(key, order)
+    return order

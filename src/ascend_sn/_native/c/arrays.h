@@ -2,12 +2,6 @@
 #ifndef ASCEND_SN_ARRAYS_H
 #define ASCEND_SN_ARRAYS_H
 
-#ifndef Py_LIMITED_API
-#define Py_LIMITED_API 0x030B0000
-#endif
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <Python.h>
 #include <stdint.h>
 

@@ -1,10 +1,12 @@
 /* Sets of half-open intervals [start, end): merge, combine, and sweep by class. */
 #include "arrays.h"
+#include "memory.h"
 #include "sort.h"
 
 #include <string.h>
 
 #define MAX_KINDS 6
+#define SWEEP_BATCH 4096
 
 static PyObject *is_sorted(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -164,86 +166,177 @@ static PyObject *subtract_sorted(PyObject *module, PyObject *const *args, Py_ssi
     return PyLong_FromSsize_t(made);
 }
 
+/* The moments at which each class starts and stops: pairs, ascending, each list closed by INT64_MAX twice. */
 typedef struct {
-    int64_t *sums;               /* per mask, or NULL */
-    int64_t *start, *end;        /* segments, or NULL */
-    uint8_t *mask;
-    Py_ssize_t made;
-} Swept;
+    int64_t *block;
+    int64_t *moments[MAX_KINDS];
+    size_t filled[MAX_KINDS];   /* items in the list, always pairs */
+    size_t walked[MAX_KINDS];   /* items that `walk` has passed */
+    int64_t covered[MAX_KINDS]; /* end of the latest pair */
+    int64_t opened[MAX_KINDS];  /* start of the latest pair */
+    int64_t last_start[MAX_KINDS];
+} Switches;
 
-static inline void emit(Swept *out, int64_t from, int64_t to, unsigned mask)
+static int switches_open(Switches *switches, const uint8_t *kind, size_t n, size_t batch)
 {
-    if (out->sums)
-        out->sums[mask] += to - from;
-    if (out->start) {
-        Py_ssize_t last = out->made - 1;
-        if (last >= 0 && out->mask[last] == mask) {
-            out->end[last] = to;
-        } else {
-            out->start[out->made] = from;
-            out->end[out->made] = to;
-            out->mask[out->made++] = (uint8_t)mask;
-        }
+    size_t room[MAX_KINDS] = {0}, all = 0;
+    if (batch < n) {
+        for (unsigned k = 0; k < MAX_KINDS; k++)
+            room[k] = batch;
+    } else {
+        for (size_t i = 0; i < n; i++)
+            room[kind[i]]++;
+    }
+    for (unsigned k = 0; k < MAX_KINDS; k++)
+        all += room[k] = 2 * room[k] + 8; /* a pair before the first, two pairs kept, two closing items */
+    switches->block = scratch(all, sizeof *switches->block);
+    if (!switches->block)
+        return -1;
+    int64_t *next = switches->block;
+    for (unsigned k = 0; k < MAX_KINDS; k++) {
+        switches->moments[k] = next + 2;
+        next[0] = next[1] = INT64_MIN;
+        next += room[k];
+        switches->filled[k] = switches->walked[k] = 0;
+        switches->covered[k] = switches->opened[k] = switches->last_start[k] = INT64_MIN;
+        switches->moments[k][0] = switches->moments[k][1] = INT64_MAX;
+    }
+    return 0;
+}
+
+/* Add intervals `first` to `past`, cut to the window. Returns 1 when those of a class do not ascend. */
+static int switches_add(Switches *switches, const int64_t *start, const int64_t *end, const uint8_t *kind,
+                        size_t first, size_t past, int64_t lo, int64_t hi)
+{
+    for (size_t i = first; i < past; i++) {
+        unsigned k = kind[i];
+        int64_t s = start[i], e = end[i] < hi ? end[i] : hi;
+        if (s < switches->last_start[k])
+            return 1;
+        switches->last_start[k] = s;
+        s = s > lo ? s : lo;
+        if (e <= s)
+            continue;
+        int64_t covered = switches->covered[k];
+        size_t filled = switches->filled[k];
+        size_t apart = (s > covered) | (filled == 0);
+        filled += 2 * apart;
+        int64_t *pair = switches->moments[k] + filled - 2;
+        covered = e > covered ? e : covered;
+        int64_t opened = apart ? s : switches->opened[k];
+        pair[0] = opened;
+        pair[1] = covered;
+        switches->opened[k] = opened;
+        switches->covered[k] = covered;
+        switches->filled[k] = filled;
+    }
+    for (unsigned k = 0; k < MAX_KINDS; k++)
+        switches->moments[k][switches->filled[k]] = switches->moments[k][switches->filled[k] + 1] = INT64_MAX;
+    return 0;
+}
+
+/* Forget the pairs that are walked. */
+static void switches_forget(Switches *switches)
+{
+    for (unsigned k = 0; k < MAX_KINDS; k++) {
+        size_t gone = switches->walked[k] & ~(size_t)1, kept = switches->filled[k] - gone;
+        memmove(switches->moments[k], switches->moments[k] + gone, kept * sizeof(int64_t));
+        switches->filled[k] = kept;
+        switches->walked[k] -= gone;
     }
 }
 
-/* Walk the window once. A class needs only the latest end of its open intervals, so there is no event queue. */
-static inline void sweep_window(const int64_t *start, const int64_t *end, const uint8_t *kind, Py_ssize_t n,
-                                int64_t lo, int64_t hi, Swept *out)
+typedef struct {
+    int64_t *sums;        /* per mask, or NULL */
+    int64_t *start, *end; /* segments, or NULL */
+    uint8_t *mask_of;
+    Py_ssize_t made;
+    int64_t now;
+    unsigned mask;
+} Swept;
+
+static inline void emit(Swept *out, int64_t until)
 {
-    int64_t open_end[MAX_KINDS] = {0};
-    unsigned mask = 0;
-    int64_t now = lo, next_end = INT64_MAX;
-    for (Py_ssize_t i = 0; i <= n; i++) {
-        int64_t s = hi, e = hi;
-        unsigned k = 0;
-        if (i < n) {
-            s = start[i] > lo ? start[i] : lo;
-            e = end[i] < hi ? end[i] : hi;
-            if (s >= hi) {
-                i = n - 1; /* starts ascend: only the closing round is left */
-                continue;
-            }
-            if (e <= s)
-                continue;
-            k = kind[i];
-        }
-        while (next_end <= s && mask) {
-            if (next_end > now)
-                emit(out, now, next_end, mask);
-            now = next_end;
-            next_end = INT64_MAX;
-            for (unsigned c = 0; c < MAX_KINDS; c++) {
-                if (!(mask >> c & 1u))
-                    continue;
-                if (open_end[c] <= now)
-                    mask &= ~(1u << c);
-                else if (open_end[c] < next_end)
-                    next_end = open_end[c];
-            }
-        }
-        if (s > now) {
-            emit(out, now, s, mask);
-            now = s;
-        }
-        if (i == n)
+    if (out->sums) {
+        out->sums[out->mask] += until - out->now;
+    } else if (until > out->now) {
+        out->start[out->made] = out->now;
+        out->end[out->made] = until;
+        out->mask_of[out->made++] = (uint8_t)out->mask;
+    }
+    out->now = until;
+}
+
+/* Go from switch to switch up to `limit`, without branches that depend on the data. */
+static inline void walk(Switches *switches, int64_t limit, Swept *out, const unsigned kinds)
+{
+    const int64_t *at[MAX_KINDS];
+    Swept state = *out;
+    int64_t head[MAX_KINDS], ahead[MAX_KINDS]; /* read one item early: the load is off the critical path */
+    for (unsigned k = 0; k < kinds; k++) {
+        at[k] = switches->moments[k] + switches->walked[k];
+        head[k] = at[k][0];
+        ahead[k] = at[k][1];
+    }
+    for (;;) {
+        int64_t next = head[0];
+        for (unsigned k = 1; k < kinds; k++)
+            next = head[k] < next ? head[k] : next;
+        if (next >= limit)
             break;
-        if (!(mask >> k & 1u)) {
-            mask |= 1u << k;
-            open_end[k] = e;
-            if (e < next_end)
-                next_end = e;
-        } else if (e > open_end[k]) {
-            int64_t was = open_end[k];
-            open_end[k] = e;
-            if (was == next_end) {
-                next_end = INT64_MAX;
-                for (unsigned c = 0; c < MAX_KINDS; c++)
-                    if (mask >> c & 1u && open_end[c] < next_end)
-                        next_end = open_end[c];
-            }
+        emit(&state, next);
+        for (unsigned k = 0; k < kinds; k++) {
+            unsigned hit = head[k] == next;
+            state.mask ^= hit << k;
+            at[k] += hit;
+            head[k] ^= (head[k] ^ ahead[k]) & -(int64_t)hit;
+            ahead[k] = at[k][1];
         }
     }
+    for (unsigned k = 0; k < kinds; k++)
+        switches->walked[k] = (size_t)(at[k] - switches->moments[k]);
+    *out = state;
+}
+
+/* One loop per number of classes, so that the short inner loops unroll. */
+static void walk_kinds(Switches *switches, int64_t limit, Swept *out, int64_t kinds)
+{
+    switch (kinds) {
+    case 1: walk(switches, limit, out, 1); break;
+    case 2: walk(switches, limit, out, 2); break;
+    case 3: walk(switches, limit, out, 3); break;
+    case 4: walk(switches, limit, out, 4); break;
+    default: walk(switches, limit, out, MAX_KINDS); break;
+    }
+}
+
+/* Returns 0; 1 when the intervals of a class do not ascend; -1 when memory runs out. Input that ascends as a
+ * whole is worked through in batches that stay in the cache; else all classes are gathered first. */
+static int sweep_window(const Arrays *a, int64_t lo, int64_t hi, Swept *out, int64_t kinds)
+{
+    const int64_t *start = array_data(a, 0), *end = array_data(a, 1);
+    const uint8_t *kind = array_data(a, 2);
+    size_t n = (size_t)array_length(a, 0);
+    size_t batch = n > SWEEP_BATCH && sorted_int64(start, n) ? SWEEP_BATCH : n;
+    Switches switches;
+    if (switches_open(&switches, kind, n, batch) < 0)
+        return -1;
+    int state = 0;
+    out->now = lo;
+    for (size_t first = 0; first < n && !state; first += batch) {
+        size_t past = n - first < batch ? n : first + batch;
+        state = switches_add(&switches, start, end, kind, first, past, lo, hi);
+        if (state || past == n)
+            break;
+        walk_kinds(&switches, start[past - 1] < hi ? start[past - 1] : hi, out, kinds);
+        switches_forget(&switches);
+    }
+    if (!state) {
+        walk_kinds(&switches, hi, out, kinds);
+        emit(out, hi);
+    }
+    free(switches.block);
+    return state;
 }
 
 static int kinds_below(const uint8_t *kind, Py_ssize_t n, int64_t limit)
@@ -254,12 +347,13 @@ static int kinds_below(const uint8_t *kind, Py_ssize_t n, int64_t limit)
     return n == 0 || most < limit;
 }
 
-/* sweep_sums(start, end, kind, sums, kind_count, lo, hi) */
+/* sweep_sums(start, end, kind, sums, kind_count, lo, hi) -> whether each class ascends; else nothing is done */
 static PyObject *sweep_sums(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
     Arrays a;
     int64_t kind_count, lo, hi;
+    int state = 0;
     if (arrays_take(&a, args, nargs, "qqbQ", 3) < 0)
         return NULL;
     if (nargs != 7 || take_int64(args[4], &kind_count) < 0 || take_int64(args[5], &lo) < 0 ||
@@ -269,9 +363,8 @@ static PyObject *sweep_sums(PyObject *module, PyObject *const *args, Py_ssize_t 
             PyErr_SetString(PyExc_TypeError, "sweep_sums takes 7 arguments");
         return NULL;
     }
-    Py_ssize_t n = array_length(&a, 0);
     if (kind_count < 1 || kind_count > MAX_KINDS || array_length(&a, 3) != (Py_ssize_t)1 << kind_count ||
-        !kinds_below(array_data(&a, 2), n, kind_count)) {
+        !kinds_below(array_data(&a, 2), array_length(&a, 0), kind_count)) {
         arrays_release(&a);
         PyErr_SetString(PyExc_ValueError, "kind must be below kind_count, and kind_count from 1 to 6");
         return NULL;
@@ -279,18 +372,20 @@ static PyObject *sweep_sums(PyObject *module, PyObject *const *args, Py_ssize_t 
     Swept out = {.sums = array_data(&a, 3)};
     Py_BEGIN_ALLOW_THREADS
     if (lo < hi)
-        sweep_window(array_data(&a, 0), array_data(&a, 1), array_data(&a, 2), n, lo, hi, &out);
+        state = sweep_window(&a, lo, hi, &out, kind_count);
     Py_END_ALLOW_THREADS
     arrays_release(&a);
-    Py_RETURN_NONE;
+    return state < 0 ? PyErr_NoMemory() : PyBool_FromLong(state == 0);
 }
 
-/* sweep_parts(start, end, kind, out_start, out_end, out_mask, kind_count, lo, hi) -> count; room for 2n + 1 */
+/* sweep_parts(start, end, kind, out_start, out_end, out_mask, kind_count, lo, hi) -> count; room for 2n + 1.
+ * -1 when a class does not ascend. */
 static PyObject *sweep_parts(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
     Arrays a;
     int64_t kind_count, lo, hi;
+    int state = 0;
     if (arrays_take(&a, args, nargs, "qqbQQB", 3) < 0)
         return NULL;
     if (nargs != 9 || take_int64(args[6], &kind_count) < 0 || take_int64(args[7], &lo) < 0 ||
@@ -307,13 +402,13 @@ static PyObject *sweep_parts(PyObject *module, PyObject *const *args, Py_ssize_t
         PyErr_SetString(PyExc_ValueError, "kind must be below kind_count, kind_count from 1 to 6, room 2n + 1");
         return NULL;
     }
-    Swept out = {.start = array_data(&a, 3), .end = array_data(&a, 4), .mask = array_data(&a, 5)};
+    Swept out = {.start = array_data(&a, 3), .end = array_data(&a, 4), .mask_of = array_data(&a, 5)};
     Py_BEGIN_ALLOW_THREADS
     if (lo < hi)
-        sweep_window(array_data(&a, 0), array_data(&a, 1), array_data(&a, 2), n, lo, hi, &out);
+        state = sweep_window(&a, lo, hi, &out, kind_count);
     Py_END_ALLOW_THREADS
     arrays_release(&a);
-    return PyLong_FromSsize_t(out.made);
+    return state < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(state ? -1 : out.made);
 }
 
 /* windows_sums(part_start, part_end, part_mask, window_start, window_end, sums, masks): parts are a partition */

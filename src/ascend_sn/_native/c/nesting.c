@@ -1,8 +1,8 @@
 /* Which slice encloses which, per thread, and how long each runs without its children. */
 #include "arrays.h"
+#include "memory.h"
 #include "sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A growing map from thread number to 0, 1, 2, ... in order of first appearance. */
@@ -91,7 +91,7 @@ static inline int64_t end_of(int64_t start, int64_t dur)
 static int group(Grouped *grouped, const int64_t *thread, const int64_t *start, const int64_t *dur, size_t n)
 {
     memset(grouped, 0, sizeof *grouped);
-    int32_t *codes = malloc((n + 1) * sizeof *codes);
+    int32_t *codes = scratch(n, sizeof *codes);
     if (!codes)
         return -1;
     for (size_t i = 0; i < n; i++) {
@@ -103,7 +103,7 @@ static int group(Grouped *grouped, const int64_t *thread, const int64_t *start, 
     }
     size_t threads = grouped->map.used;
     grouped->first = calloc(threads + 2, sizeof *grouped->first);
-    grouped->spans = malloc((n + 1) * sizeof *grouped->spans);
+    grouped->spans = scratch(n, sizeof *grouped->spans);
     if (!grouped->first || !grouped->spans) {
         free(codes);
         return -1;
@@ -132,13 +132,44 @@ static int group(Grouped *grouped, const int64_t *thread, const int64_t *start, 
                      (spans[i].start == spans[i - 1].start && spans[i].end <= spans[i - 1].end);
         if (sorted)
             continue;
-        if (!room && !(room = malloc(most * sizeof *room)))
+        if (!room && !(room = scratch(most, sizeof *room)))
             return -1;
         sort_spans(spans, room, count);
     }
     free(room);
     return 0;
 }
+
+/* Rows of one thread in sorting order: copied spans, or the input itself where it is in that order. */
+typedef struct {
+    const Span *spans;
+    const int64_t *start, *dur;
+} Rows;
+
+static inline Span row(const Rows *rows, size_t i)
+{
+    if (rows->spans)
+        return rows->spans[i];
+    return (Span){rows->start[i], end_of(rows->start[i], rows->dur[i]), (int64_t)i};
+}
+
+/* Whether threads ascend and the slices of each are in sorting order. */
+static int in_order(const int64_t *thread, const int64_t *start, const int64_t *dur, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        if (thread[i] != thread[i - 1] ? thread[i] < thread[i - 1]
+            : start[i] != start[i - 1] ? start[i] < start[i - 1]
+                                       : end_of(start[i], dur[i]) > end_of(start[i - 1], dur[i - 1]))
+            return 0;
+    }
+    return 1;
+}
+
+typedef struct {
+    int64_t *parent, *self_ns;
+    int32_t *depth;
+    uint8_t *crossing;
+} Places;
 
 typedef struct {
     int64_t start, end, index;
@@ -204,13 +235,14 @@ static void heap_remove(Heap *heap)
 
 /* Slices come by start, long ones first. One that ends before the new slice does can contain neither it
  * nor anything later that the new slice does not contain, so it leaves the stack; the top is the parent. */
-static int nest_rows(const Span *spans, size_t n, Stack *stack, Heap *heap, int64_t *parent, int32_t *depth,
-                     int64_t *self_ns, uint8_t *crossing)
+static inline int nest_rows(const Rows *rows, size_t first, size_t past, Stack *stack, Heap *heap,
+                            const Places *out)
 {
+    int64_t *self_ns = out->self_ns;
     stack->used = 0;
     heap->used = 0;
-    for (size_t i = 0; i < n; i++) {
-        Span span = spans[i];
+    for (size_t i = first; i < past; i++) {
+        Span span = row(rows, i);
         while (stack->used && stack->items[stack->used - 1].end < span.end) {
             stack->used--;
             if (stack->items[stack->used].end > span.start && heap_add(heap, stack->items[stack->used].end) < 0)
@@ -230,14 +262,38 @@ static int nest_rows(const Span *spans, size_t n, Stack *stack, Heap *heap, int6
                 top->covered = span.end;
             }
         }
-        parent[span.index] = above;
-        depth[span.index] = open.depth;
-        crossing[span.index] = heap->used && heap->ends[0] < span.end;
+        out->parent[span.index] = above;
+        out->depth[span.index] = open.depth;
+        out->crossing[span.index] = heap->used && heap->ends[0] < span.end;
         self_ns[span.index] = span.end - span.start;
         if (push(stack, open) < 0)
             return -1;
     }
     return 0;
+}
+
+static int nest_in_order(const int64_t *thread, const Rows *rows, size_t n, Stack *stack, Heap *heap,
+                         const Places *out)
+{
+    for (size_t first = 0, past; first < n; first = past) {
+        for (past = first + 1; past < n && thread[past] == thread[first];)
+            past++;
+        if (nest_rows(rows, first, past, stack, heap, out) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int nest_grouped(const int64_t *thread, const int64_t *start, const int64_t *dur, size_t n, Stack *stack,
+                        Heap *heap, const Places *out)
+{
+    Grouped grouped;
+    int failed = group(&grouped, thread, start, dur, n);
+    Rows rows = {.spans = grouped.spans};
+    for (size_t c = 0; !failed && c < grouped.map.used; c++)
+        failed = nest_rows(&rows, grouped.first[c], grouped.first[c + 1], stack, heap, out);
+    grouped_free(&grouped);
+    return failed;
 }
 
 /* nest(thread, start, dur, parent, self_ns, depth, crossing) */
@@ -248,17 +304,19 @@ static PyObject *nest(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     int failed;
     if (arrays_take(&a, args, nargs, "qqqQQIB", 7) < 0)
         return NULL;
+    const int64_t *thread = array_data(&a, 0);
+    Rows rows = {.start = array_data(&a, 1), .dur = array_data(&a, 2)};
+    Places out = {array_data(&a, 3), array_data(&a, 4), array_data(&a, 5), array_data(&a, 6)};
+    size_t n = (size_t)array_length(&a, 0);
     Py_BEGIN_ALLOW_THREADS
-    Grouped grouped;
     Stack stack = {0};
     Heap heap = {0};
-    failed = group(&grouped, array_data(&a, 0), array_data(&a, 1), array_data(&a, 2), (size_t)array_length(&a, 0));
-    for (size_t c = 0; !failed && c < grouped.map.used; c++)
-        failed = nest_rows(grouped.spans + grouped.first[c], grouped.first[c + 1] - grouped.first[c], &stack,
-                           &heap, array_data(&a, 3), array_data(&a, 5), array_data(&a, 4), array_data(&a, 6));
+    if (in_order(thread, rows.start, rows.dur, n))
+        failed = nest_in_order(thread, &rows, n, &stack, &heap, &out);
+    else
+        failed = nest_grouped(thread, rows.start, rows.dur, n, &stack, &heap, &out);
     free(stack.items);
     free(heap.ends);
-    grouped_free(&grouped);
     Py_END_ALLOW_THREADS
     arrays_release(&a);
     if (failed)
@@ -295,8 +353,8 @@ static int find_all(Grouped *grouped, const int64_t *thread, const int64_t *ts, 
     int failed = -1;
     Stack stack = {0};
     Span *room = NULL;
-    int32_t *codes = malloc((n + 1) * sizeof *codes);
-    Span *asks = malloc((n + 1) * sizeof *asks);
+    int32_t *codes = scratch(n, sizeof *codes);
+    Span *asks = scratch(n, sizeof *asks);
     size_t *first = calloc(threads + 2, sizeof *first);
     if (!codes || !asks || !first)
         goto done;
@@ -317,7 +375,7 @@ static int find_all(Grouped *grouped, const int64_t *thread, const int64_t *ts, 
     for (size_t i = 0; i < n; i++)
         if (codes[i] >= 0)
             asks[first[codes[i] + 1]++] = (Span){ts[i], ts[i], (int64_t)i};
-    if (!(room = malloc((most + 1) * sizeof *room)))
+    if (!(room = scratch(most, sizeof *room)))
         goto done;
     failed = 0;
     for (size_t c = 0; !failed && c < threads; c++) {

@@ -1,10 +1,12 @@
 #include "sort.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "memory.h"
 
 #define DIGIT_BITS 11
 #define DIGITS (1u << DIGIT_BITS)
+#define MAX_RUNS 64
 
 typedef struct {
     uint64_t key;
@@ -33,6 +35,52 @@ static int positions(size_t *counts, size_t n)
     return 1;
 }
 
+/* Merge neighbouring ascending runs pair by pair: tracks written one after another are few long runs. */
+static void merge_runs(Keyed **from, Keyed **to, size_t n, size_t *runs, size_t count)
+{
+    while (count > 1) {
+        size_t kept = 0;
+        for (size_t r = 0; r < count; r += 2) {
+            size_t left = runs[r], middle = r + 1 < count ? runs[r + 1] : n, past = r + 2 < count ? runs[r + 2] : n;
+            size_t right = middle, at = left;
+            const Keyed *in = *from;
+            Keyed *out = *to;
+            runs[kept++] = left;
+            while (left < middle && right < past) {
+                int second = in[right].key < in[left].key;
+                out[at++] = in[second ? right : left];
+                right += (size_t)second;
+                left += (size_t)!second;
+            }
+            memcpy(out + at, in + left, (middle - left) * sizeof *in);
+            at += middle - left;
+            memcpy(out + at, in + right, (past - right) * sizeof *in);
+        }
+        count = kept;
+        Keyed *swap = *from;
+        *from = *to;
+        *to = swap;
+    }
+}
+
+static void radix_keys(Keyed **from, Keyed **to, size_t n, uint64_t range, size_t *counts)
+{
+    for (unsigned shift = 0; shift < 64 && range >> shift; shift += DIGIT_BITS) {
+        const Keyed *in = *from;
+        Keyed *out = *to;
+        memset(counts, 0, DIGITS * sizeof *counts);
+        for (size_t i = 0; i < n; i++)
+            counts[(in[i].key >> shift) & (DIGITS - 1)]++;
+        if (!positions(counts, n))
+            continue;
+        for (size_t i = 0; i < n; i++)
+            out[counts[(in[i].key >> shift) & (DIGITS - 1)]++] = in[i];
+        Keyed *swap = *from;
+        *from = *to;
+        *to = swap;
+    }
+}
+
 int order_int64(const int64_t *key, size_t n, int64_t *order)
 {
     if (sorted_int64(key, n)) {
@@ -40,7 +88,7 @@ int order_int64(const int64_t *key, size_t n, int64_t *order)
             order[i] = (int64_t)i;
         return 0;
     }
-    Keyed *from = malloc(n * sizeof *from), *to = malloc(n * sizeof *to);
+    Keyed *from = scratch(n, sizeof *from), *to = scratch(n, sizeof *to);
     size_t *counts = malloc(DIGITS * sizeof *counts);
     if (!from || !to || !counts) {
         free(from);
@@ -49,29 +97,21 @@ int order_int64(const int64_t *key, size_t n, int64_t *order)
         return -1;
     }
     int64_t least = key[0], most = key[0];
+    size_t runs[MAX_RUNS + 1] = {0}, run_count = 1;
     for (size_t i = 1; i < n; i++) {
-        if (key[i] < least)
-            least = key[i];
-        if (key[i] > most)
-            most = key[i];
+        if (key[i] < key[i - 1] && run_count <= MAX_RUNS)
+            runs[run_count++] = i;
+        least = key[i] < least ? key[i] : least;
+        most = key[i] > most ? key[i] : most;
     }
     for (size_t i = 0; i < n; i++) {
         from[i].key = (uint64_t)key[i] - (uint64_t)least;
         from[i].index = (int64_t)i;
     }
-    uint64_t range = (uint64_t)most - (uint64_t)least;
-    for (unsigned shift = 0; shift < 64 && range >> shift; shift += DIGIT_BITS) {
-        memset(counts, 0, DIGITS * sizeof *counts);
-        for (size_t i = 0; i < n; i++)
-            counts[(from[i].key >> shift) & (DIGITS - 1)]++;
-        if (!positions(counts, n))
-            continue;
-        for (size_t i = 0; i < n; i++)
-            to[counts[(from[i].key >> shift) & (DIGITS - 1)]++] = from[i];
-        Keyed *swap = from;
-        from = to;
-        to = swap;
-    }
+    if (run_count <= MAX_RUNS)
+        merge_runs(&from, &to, n, runs, run_count);
+    else
+        radix_keys(&from, &to, n, (uint64_t)most - (uint64_t)least, counts);
     for (size_t i = 0; i < n; i++)
         order[i] = from[i].index;
     free(from);
