@@ -25,13 +25,21 @@ class ManifestSource(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ManifestProfile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One profile and the key of the files it was made from."""
+    """One profile: its identity, the key of the files it was made from, its row counts by table.
+
+    `rank_assumed` is true where the capture named no rank and stood alone, so that it was taken as rank 0.
+    """
 
     profile_id: int
     rank: int | None
+    host: str | None
+    pid: int | None
+    start_ns: int | None
     source: str
     format: str
     key: str
+    tables: dict[str, int]
+    rank_assumed: bool = False
 
 
 class Manifest(msgspec.Struct, frozen=True):

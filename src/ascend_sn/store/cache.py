@@ -1,7 +1,8 @@
 """The cache of ingested inputs: nothing is ever written beside the user's files.
 
-Layout: `<cache>/runs/<key>/` is a finished run folder, `<key>.lock` its lock. A run is built in a temporary
-folder, flushed, and renamed into place, so that an interrupted ingest is never taken for a whole one.
+Layout: `<cache>/runs/<input>-<state>/` is a finished run folder of one state of an input, `<key>.lock` its
+lock. A run is built in a temporary folder, flushed, and renamed into place, so that an interrupted ingest is
+never taken for a whole one. A new state of an input takes unchanged profiles over from the earlier ones.
 """
 
 from __future__ import annotations
@@ -10,23 +11,29 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ascend_sn.errors import StoreError
-from ascend_sn.model.manifest import MANIFEST_NAME
+from ascend_sn.model.manifest import MANIFEST_NAME, ManifestProfile
 from ascend_sn.store.environment import cache_folder, cache_limit_bytes
+from ascend_sn.store.ingest import Earlier
+from ascend_sn.store.upgrade import load_manifest
 
 __all__ = ["cached_run"]
 
+_BUILDING = ".building-"
+_ABANDONED_AFTER_S = 24 * 3600
 
-def cached_run(key: str, build: Callable[[Path], object], *, cache_dir: Path | None = None) -> Path:
+
+def cached_run(key: str, build: Callable[[Path, Earlier], object], *, cache_dir: Path | None = None) -> Path:
     """Return the run folder of `key`, building it first when it is not there.
 
     Args:
         key: Key of `fingerprint.run_key`.
-        build: Fills the (empty) folder it is given.
+        build: Fills the (empty) folder it is given; it is also given the profiles of earlier states.
         cache_dir: The cache; default `$XDG_CACHE_HOME/ascend-sn`.
 
     Raises:
@@ -46,10 +53,11 @@ def cached_run(key: str, build: Callable[[Path], object], *, cache_dir: Path | N
     return finished
 
 
-def _build(runs: Path, finished: Path, build: Callable[[Path], object]) -> None:
-    building = Path(tempfile.mkdtemp(prefix=".building-", dir=runs))
+def _build(runs: Path, finished: Path, build: Callable[[Path, Earlier], object]) -> None:
+    _remove_abandoned(runs)
+    building = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=runs))
     try:
-        build(building)
+        build(building, _earlier_profiles(runs, finished.name))
         _sync(building)
         if finished.exists():
             shutil.rmtree(finished)
@@ -57,6 +65,30 @@ def _build(runs: Path, finished: Path, build: Callable[[Path], object]) -> None:
     finally:
         if building.exists():
             shutil.rmtree(building, ignore_errors=True)
+
+
+def _earlier_profiles(runs: Path, key: str) -> dict[str, list[tuple[Path, ManifestProfile]]]:
+    """Profiles of all other states of the same input, by source key; each source from one run only."""
+    profiles: dict[str, list[tuple[Path, ManifestProfile]]] = {}
+    for run in sorted(runs.glob(f"{key.partition('-')[0]}-*")):
+        if run.name == key or not (run / MANIFEST_NAME).is_file():
+            continue
+        try:
+            manifest = load_manifest(run)
+        except StoreError:
+            continue  # written by another version: nothing to take over
+        own: dict[str, list[tuple[Path, ManifestProfile]]] = {}
+        for profile in manifest.profiles:
+            own.setdefault(profile.key, []).append((run, profile))
+        profiles.update(own)
+    return profiles
+
+
+def _remove_abandoned(runs: Path) -> None:
+    """Remove what an interrupted ingest left behind a day ago or earlier."""
+    for path in runs.glob(f"{_BUILDING}*"):
+        if time.time() - path.stat().st_mtime > _ABANDONED_AFTER_S:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager

@@ -25,18 +25,24 @@ def source_files(source: Source) -> list[ManifestSource]:
 
 def source_key(source: Source, files: list[ManifestSource]) -> str:
     """Return the cache key of one source."""
-    digest = hashlib.sha256(f"{RUN_VERSION}/{READER_VERSION}/{source.reader.name}/{source.phase}".encode())
+    digest = hashlib.sha256(
+        f"{RUN_VERSION}/{READER_VERSION}/{source.reader.name}/{source.phase}".encode("utf-8", "surrogateescape")
+    )
     for file in files:
-        digest.update(f"\0{file.path}\0{file.size_bytes}\0{file.mtime_ns}\0{file.inode}\0{file.hash}".encode())
+        described = f"\0{file.path}\0{file.size_bytes}\0{file.mtime_ns}\0{file.inode}\0{file.hash}"
+        digest.update(described.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()[:32]
 
 
 def run_key(found: Discovery, keys: list[str]) -> str:
-    """Return the cache key of the whole input."""
-    digest = hashlib.sha256(str(found.root.resolve()).encode())
+    """Return the cache key of the whole input: `<input>-<state>`, so that older states of an input are found."""
+    place = hashlib.sha256(str(found.root.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
+    state = hashlib.sha256()
     for source, key in zip(found.sources, keys, strict=True):
-        digest.update(f"\0{source.name}\0{key}".encode())
-    return digest.hexdigest()[:32]
+        state.update(f"\0{source.name}\0{key}".encode("utf-8", "surrogateescape"))
+    for name in found.foreign:
+        state.update(f"\0{name}".encode("utf-8", "surrogateescape"))
+    return f"{place[:16]}-{state.hexdigest()[:24]}"
 
 
 def _describe(path: Path, name: str) -> ManifestSource:

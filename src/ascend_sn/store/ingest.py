@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +29,7 @@ from ascend_sn.model.tables import BY_NAME
 from ascend_sn.store.fingerprint import READER_VERSION, source_key
 from ascend_sn.store.parquet import write_parquet
 
-__all__ = ["WHOLE_INPUT", "Progress", "build_run"]
+__all__ = ["WHOLE_INPUT", "Earlier", "Progress", "build_run"]
 
 WHOLE_INPUT = -1
 """`profile_id` of damage that belongs to no profile but to the input as a whole."""
@@ -39,20 +37,29 @@ WHOLE_INPUT = -1
 Progress = Callable[[int, int, str], None]
 """Called with sources done, sources in all, and the name of the one being read."""
 
-logger = logging.getLogger(__name__)
+
+Earlier = Mapping[str, list[tuple[Path, ManifestProfile]]]
+"""Profiles of earlier states of the same input by source key, each with the run folder it lies in."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Written:
     """A profile on disk, before the profiles are numbered."""
 
     folder_name: str
-    order: tuple[bool, int, str, int, int, str]
-    rank: int | None
-    source: str
-    format: str
-    key: str
-    counts: dict[str, int]
+    profile: ManifestProfile
+
+    @property
+    def order(self) -> tuple[bool, int, str, int, int, str]:
+        profile = self.profile
+        return (
+            profile.rank is None,
+            profile.rank or 0,
+            profile.host or "",
+            profile.pid or 0,
+            profile.start_ns or 0,
+            profile.source,
+        )
 
 
 def build_run(
@@ -60,11 +67,13 @@ def build_run(
     files: list[list[ManifestSource]],
     folder: Path,
     *,
+    earlier: Earlier | None = None,
     progress: Progress | None = None,
 ) -> Manifest:
     """Read all sources and fill `folder` (which must be empty) with the run.
 
-    A source that cannot be used at all becomes a row of the damage table as long as another one can.
+    A source that cannot be used at all becomes a row of the damage table as long as another one can. Sources
+    that did not change since an earlier state of the input are not read again.
 
     Raises:
         InputError: No source is usable; the first reason is raised.
@@ -76,14 +85,21 @@ def build_run(
     for number, (source, parts) in enumerate(zip(found.sources, files, strict=True)):
         if progress is not None:
             progress(number, len(found.sources), source.name)
+        key = source_key(source, parts)
+        alone = len(found.sources) == 1
+        known = (earlier or {}).get(key, [])
+        if known and (alone or not any(profile.rank_assumed for _, profile in known)):
+            written.extend(
+                _link_earlier(run, profile, folder, len(written) + i) for i, (run, profile) in enumerate(known)
+            )
+            continue
         try:
             captures = source.reader.read(source)
         except InputError as error:
             failures.append(error)
             ledger.add(source.name, "unreadable", example=error.problem)
             continue
-        lone = len(found.sources) == 1 and len(captures) == 1
-        key = source_key(source, parts)
+        lone = alone and len(captures) == 1
         written.extend(
             _write_capture(db, capture, folder, len(written) + i, lone, key) for i, capture in enumerate(captures)
         )
@@ -91,7 +107,7 @@ def build_run(
         raise failures[0] if failures else FormatError(found.root, "nothing usable was found")
     _note_foreign(found, ledger)
     profiles = _number_profiles(written, folder)
-    counts = {name: sum(item.counts.get(name, 0) for item in written) for name in BY_NAME}
+    counts = {name: sum(profile.tables.get(name, 0) for profile in profiles) for name in BY_NAME}
     if ledger.entries:
         write_parquet(db, ledger.rows(), folder / "damage" / f"profile={WHOLE_INPUT}" / "part-0.parquet", rank=None)
         counts["damage"] += len(ledger.entries)
@@ -115,45 +131,59 @@ def _write_capture(
 ) -> _Written:
     derive(capture)
     header = capture.header
-    rank = header.rank
-    if rank is None and lone:
-        rank = 0
+    assumed = header.rank is None and lone
+    if assumed:
         capture.ledger.add(
-            header.source,
-            "no_rank",
-            severity="info",
-            example="the capture names no rank; taken as rank 0 of one rank",
+            header.source, "no_rank", severity="info", example="the capture names no rank; taken as rank 0 of one rank"
         )
+    rank = 0 if assumed else header.rank
     tables: dict[str, Rows] = {
         **capture.tables,
         "profile": header.rows(),
         "coverage": coverage_rows(capture.coverage),
         "damage": capture.ledger.rows(),
     }
-    name = f"profile=new{number}"
+    name = _new_name(number)
     for table_name, rows in tables.items():
         if rows.length:
             write_parquet(db, rows, folder / table_name / name / "part-0.parquet", rank=rank)
-    order = (
-        rank is None,
-        rank or 0,
-        header.host or "",
-        header.pid or 0,
-        header.start_ns or 0,
-        header.source,
+    profile = ManifestProfile(
+        profile_id=number,
+        rank=rank,
+        host=header.host,
+        pid=header.pid,
+        start_ns=header.start_ns,
+        source=header.source,
+        format=header.format,
+        key=key,
+        tables={table_name: rows.length for table_name, rows in tables.items() if rows.length},
+        rank_assumed=assumed,
     )
-    counts = {table_name: rows.length for table_name, rows in tables.items()}
-    return _Written(name, order, rank, header.source, header.format, key, counts)
+    return _Written(name, profile)
+
+
+def _link_earlier(run: Path, profile: ManifestProfile, folder: Path, number: int) -> _Written:
+    """Take over the files of an unchanged profile; they are never written again, so hard links do."""
+    name = _new_name(number)
+    for table_name in profile.tables:
+        target = folder / table_name / name
+        target.mkdir(parents=True)
+        for part in (run / table_name / f"profile={profile.profile_id}").iterdir():
+            os.link(part, target / part.name)
+    return _Written(name, profile)
+
+
+def _new_name(number: int) -> str:
+    return f"profile=new{number}"
 
 
 def _number_profiles(written: list[_Written], folder: Path) -> list[ManifestProfile]:
     """Number the profiles densely by rank, host, process and start; ids live in folder names only."""
     profiles = []
     for profile_id, item in enumerate(sorted(written, key=lambda item: item.order)):
-        for table_name, count in item.counts.items():
-            if count:
-                (folder / table_name / item.folder_name).rename(folder / table_name / f"profile={profile_id}")
-        profiles.append(ManifestProfile(profile_id, item.rank, item.source, item.format, item.key))
+        for table_name in item.profile.tables:
+            (folder / table_name / item.folder_name).rename(folder / table_name / f"profile={profile_id}")
+        profiles.append(msgspec.structs.replace(item.profile, profile_id=profile_id))
     return profiles
 
 
@@ -174,8 +204,3 @@ def _write_durably(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-
-
-def remove_folder(folder: Path) -> None:
-    """Remove a half-built run folder; failure to do so is only logged."""
-    shutil.rmtree(folder, onerror=lambda _f, path, info: logger.warning("cannot remove %s: %s", path, info[1]))

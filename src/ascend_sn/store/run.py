@@ -15,7 +15,7 @@ from ascend_sn.model.manifest import Manifest
 from ascend_sn.model.tables import BY_NAME
 from ascend_sn.store.cache import cached_run
 from ascend_sn.store.fingerprint import run_key, source_files, source_key
-from ascend_sn.store.ingest import Progress, build_run
+from ascend_sn.store.ingest import Earlier, Progress, build_run
 from ascend_sn.store.parquet import create_view
 from ascend_sn.store.upgrade import is_run_folder, load_manifest
 
@@ -103,9 +103,9 @@ def open_run(path: str | Path, *, cache_dir: Path | None = None, progress: Progr
     except OSError as error:
         raise InputError(error.filename or root, f"cannot be read: {error.strerror}") from error
     keys = [source_key(source, parts) for source, parts in zip(found.sources, files, strict=True)]
-    folder = cached_run(
-        run_key(found, keys),
-        lambda building: build_run(found, files, building, progress=progress),
-        cache_dir=cache_dir,
-    )
+
+    def build(building: Path, earlier: Earlier) -> None:
+        build_run(found, files, building, earlier=earlier, progress=progress)
+
+    folder = cached_run(run_key(found, keys), build, cache_dir=cache_dir)
     return Run(folder, root)
