@@ -45,9 +45,7 @@ class SpanBuffer:
         self._lost_count = 0
         self._lost_lock = RLock()
 
-    def append(
-        self, kind: int, thread: int, name_id: int, ts_ns: int, dur_ns: int, value: int, ref: int
-    ) -> None:
+    def append(self, kind: int, thread: int, name_id: int, ts_ns: int, dur_ns: int, value: int, ref: int) -> None:
         """Add a row."""
         rows = self._rows
         if len(rows) < self._half or self._has_room():

@@ -27,9 +27,7 @@ class JobPlace:
 
     __slots__ = ("local_rank", "rank", "world_size")
 
-    def __init__(
-        self, rank: int | None = None, world_size: int | None = None, local_rank: int | None = None
-    ) -> None:
+    def __init__(self, rank: int | None = None, world_size: int | None = None, local_rank: int | None = None) -> None:
         self.rank = rank
         self.world_size = world_size
         self.local_rank = local_rank

@@ -68,6 +68,11 @@ class Profiler:
         """The folder that holds this process's files, once recording has started."""
         return None if self._trace is None else self._trace.path
 
+    @property
+    def fault_counts(self) -> dict[str, int]:
+        """How often what went wrong and was kept from the program, by kind."""
+        return dict(self._faults.counts)
+
     def start(
         self,
         output_dir: str | os.PathLike[str] | None = None,
@@ -194,9 +199,7 @@ class Profiler:
         try:
             recorder = self._recorder
             if recorder is not None and not recorder.end(name):
-                self._faults.warning(
-                    "unmatched stop_op", f"stop_op({name!r}) has no open start_op on its thread"
-                )
+                self._faults.warning("unmatched stop_op", f"stop_op({name!r}) has no open start_op on its thread")
         except Exception:  # noqa: BLE001 - the boundary to the user's program
             self._faults.exception("stop_op")
 

@@ -72,9 +72,12 @@ class Recorder:
         self._session_ns = 0
         self._here = _ThreadSpans(self)
 
-    def begin(
-        self, name: str, kind: int, name_id: int, size_bytes: int = NOT_GIVEN, sequence: int = NOT_GIVEN
-    ) -> None:
+    @property
+    def thread_count(self) -> int:
+        """Threads that are remembered: the living ones and a bounded number of ended ones."""
+        return len(self._threads)
+
+    def begin(self, name: str, kind: int, name_id: int, size_bytes: int = NOT_GIVEN, sequence: int = NOT_GIVEN) -> None:
         """Open a span on this thread."""
         stack = self._here.stack
         stack.append((name, kind, name_id, perf_counter_ns() + self._offset_ns, size_bytes, sequence))
@@ -155,9 +158,7 @@ class Recorder:
                 self._threads = [entry for entry in self._threads if entry[1] or entry[0] in living]
                 self._forget_threads_at = max(_FORGET_THREADS_AT, 2 * len(self._threads))
             self._threads.append((number, stack))
-        self.buffer.append(
-            THREAD, number, self.names.number(name), self.clock.now_ns(), 0, NOT_GIVEN, NOT_GIVEN
-        )
+        self.buffer.append(THREAD, number, self.names.number(name), self.clock.now_ns(), 0, NOT_GIVEN, NOT_GIVEN)
 
     def _number_row(self, kind: int, name_id: int, value: float) -> None:
         bits = double_as_int64(float(value))

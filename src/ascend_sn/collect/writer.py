@@ -30,8 +30,8 @@ class TraceWriter:
     def __init__(self, folder: RunFolder, metadata: Mapping[str, str]) -> None:
         """Write the stream's schema with its metadata; raises OSError."""
         # Here: it is loaded when recording starts, not when the Profiler is imported.
-        import nanoarrow  # type: ignore[import-untyped]
-        from nanoarrow.ipc import StreamWriter  # type: ignore[import-untyped]
+        import nanoarrow
+        from nanoarrow.ipc import StreamWriter
 
         self._nanoarrow: Any = nanoarrow
         self._folder = folder

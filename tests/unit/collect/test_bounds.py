@@ -1,0 +1,125 @@
+"""Nothing that the recorder holds grows without bound."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from ascend.profiler import Profiler
+from ascend_sn.collect import names as names_module
+from ascend_sn.collect.buffer import SpanBuffer
+from ascend_sn.collect.names import NameTable
+from ascend_sn.collect.trace import scratch_recorder
+from ascend_sn.model.trace_schema import COUNTER, METRIC, NOT_GIVEN, SPAN
+from tests.unit.collect.recorded import metadata, rows
+
+
+def fill(buffer: SpanBuffer, count: int) -> None:
+    for number in range(count):
+        buffer.append(SPAN, 1, 2, number, 4, 5, 6)
+
+
+def test_a_full_buffer_counts_what_it_loses() -> None:
+    buffer = SpanBuffer(10)
+
+    fill(buffer, 13)
+
+    columns = buffer.drain()
+    assert columns is not None
+    assert [column.typecode for column in columns] == ["B", "i", "i", "q", "q", "q", "q"]
+    assert columns[3].tolist() == list(range(10))
+    assert (buffer.take_lost(), buffer.take_lost()) == (3, 0)
+
+
+def test_a_buffer_asks_for_the_writer_at_half_and_for_room_at_the_end() -> None:
+    calls: list[str] = []
+
+    def make_room() -> None:
+        calls.append("room")
+        buffer.drain()
+
+    buffer = SpanBuffer(10, wake=lambda: calls.append("wake"), make_room=make_room)
+
+    fill(buffer, 12)
+
+    assert calls == ["wake", "room"]
+    assert buffer.take_lost() == 0
+
+
+def test_names_beyond_the_limit_share_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(names_module, "MAX_NAMES", 2)
+    names = NameTable()
+
+    numbers = [names.number(text) for text in ("a", "b", "c", "a")]
+
+    assert numbers == [0, 1, NOT_GIVEN, 0]
+    assert names.refused_count == 1
+
+
+def test_a_name_is_stored_once_and_not_longer_than_needed() -> None:
+    names = NameTable()
+
+    for _ in range(1000):
+        names.number("x" * 100_000)
+
+    assert len(names.take_pending()) < 5_000
+    assert names.take_pending() == b""
+
+
+def test_threads_that_ended_are_forgotten() -> None:
+    recorder = scratch_recorder()
+
+    def work() -> None:
+        recorder.begin("x", SPAN, 0)
+        recorder.end("x")
+
+    for _ in range(300):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+
+    assert recorder.thread_count < 100
+
+
+def test_memory_is_sampled_and_the_reached_interval_is_told(tmp_path: Path) -> None:
+    with Profiler(output_path=tmp_path, enable_memory=True, sample_interval=100):
+        pass
+
+    (sample, *_) = rows(tmp_path, COUNTER)
+    assert sample.name == "process.resident_bytes"
+    (config,) = (row.name for row in rows(tmp_path) if row.name is not None and row.name.startswith("{"))
+    assert '"sample_interval_us": 100' in config
+    assert '"achieved_sample_interval_us": 50000' in config
+
+
+def test_the_recorders_own_cost_is_in_the_file(tmp_path: Path) -> None:
+    with Profiler(output_path=tmp_path):
+        pass
+
+    cost, flush = rows(tmp_path, METRIC)
+    assert (cost.name, flush.name) == ("profiler.span_cost_ns", "profiler.flush_ns")
+    assert cost.value > 0
+
+
+def test_a_row_takes_at_most_44_bytes(tmp_path: Path) -> None:
+    with Profiler(output_path=tmp_path) as profiler:
+        profiler.save(intermediate=True)
+        before = (tmp_path / "train.trace").stat().st_size
+        for _ in range(20_000):
+            profiler.start_op("x")
+            profiler.stop_op("x")
+        profiler.save(intermediate=True)
+        after = (tmp_path / "train.trace").stat().st_size
+
+    assert (after - before) / 20_000 <= 44
+
+
+def test_the_file_describes_itself(tmp_path: Path) -> None:
+    with Profiler(output_path=tmp_path):
+        pass
+
+    described = metadata(tmp_path)
+    assert described["ascend_sn.trace.version"] == "1"
+    assert set(described) == {f"ascend_sn.trace.{key}" for key in ("version", "process", "config", "clock")}

@@ -1,0 +1,194 @@
+"""Processes that end badly, fork, or lose their disk leave a readable file and go on training."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ascend.profiler import Profiler
+from ascend_sn.model.trace_schema import LOST, SESSION_END, SPAN, SPAN_DATA
+from tests.unit.collect.recorded import rows, run_script, script_environment
+
+KILLED_WHILE_RECORDING = """
+import os, sys
+from ascend.profiler import Profiler
+profiler = Profiler(output_path=sys.argv[1])
+profiler.start()
+for _ in range(100):
+    profiler.start_op("before")
+    profiler.stop_op("before")
+if sys.argv[2] == "save":
+    profiler.save(intermediate=True)
+else:  # the writing thread does it by itself
+    while os.path.getsize(sys.argv[1] + "/train.trace") < 100 * 41:
+        pass
+print("go", flush=True)
+while True:
+    profiler.start_op("after")
+    profiler.stop_op("after")
+"""
+
+
+@pytest.mark.parametrize("how", ["save", "wait"])
+def test_killed_while_recording_leaves_a_readable_prefix(tmp_path: Path, how: str) -> None:
+    command = [sys.executable, "-c", KILLED_WHILE_RECORDING, str(tmp_path), how]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=script_environment()) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"go\n"
+        child.send_signal(signal.SIGKILL)
+
+    assert child.returncode == -signal.SIGKILL
+    spans = rows(tmp_path, SPAN)
+    assert [row.name for row in spans[:100]] == ["before"] * 100
+    assert rows(tmp_path, SESSION_END) == []
+
+
+RAISES = """
+import sys
+from ascend.profiler import Profiler
+profiler = Profiler(output_path=sys.argv[1])
+profiler.start()
+with profiler.op("work", kind="data"):
+    pass
+sys.exit("the program failed")
+"""
+
+
+def test_a_program_that_fails_leaves_a_closed_session(tmp_path: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError):
+        run_script(RAISES, tmp_path)
+
+    assert [row.name for row in rows(tmp_path, SPAN_DATA)] == ["work"]
+    assert len(rows(tmp_path, SESSION_END)) == 1
+
+
+FORKS = """
+import os, sys
+from ascend.profiler import Profiler
+profiler = Profiler(output_path=sys.argv[1])
+profiler.start()
+profiler.start_op("parent")
+child = os.fork()
+if child == 0:
+    profiler.start_op("silent child")
+    profiler.stop_op("silent child")
+    if sys.argv[2] == "start":
+        profiler.start()
+        profiler.start_op("loud child")
+        profiler.stop_op("loud child")
+        profiler.stop()
+    print(profiler.output_folder, flush=True)
+    sys.exit()
+os.waitpid(child, 0)
+profiler.stop_op("parent")
+"""
+
+
+def test_a_forked_child_is_silent(tmp_path: Path) -> None:
+    done = run_script(FORKS, tmp_path, "no start")
+
+    assert done.stdout == "None\n"
+    assert [row.name for row in rows(tmp_path, SPAN)] == ["parent"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["names.trace", "train.trace"]
+
+
+def test_a_forked_child_that_starts_gets_a_folder_of_its_own(tmp_path: Path) -> None:
+    done = run_script(FORKS, tmp_path, "start")
+
+    folder = Path(done.stdout.strip())
+    assert folder.parent == tmp_path
+    assert [row.name for row in rows(folder, SPAN)] == ["loud child"]
+    assert [row.name for row in rows(tmp_path, SPAN)] == ["parent"]
+
+
+MULTIPROCESSING = """
+import multiprocessing, sys
+from ascend.profiler import Profiler
+
+def work(output):
+    profiler = Profiler(output_path=output)
+    profiler.start_op("in the worker")
+    profiler.stop_op("in the worker")
+
+worker = multiprocessing.get_context("fork").Process(target=work, args=(sys.argv[1],))
+worker.start()
+worker.join()
+sys.exit(worker.exitcode)
+"""
+
+
+def test_a_worker_of_multiprocessing_writes_at_its_end(tmp_path: Path) -> None:
+    run_script(MULTIPROCESSING, tmp_path)
+
+    assert [row.name for row in rows(tmp_path, SPAN)] == ["in the worker"]
+    assert len(rows(tmp_path, SESSION_END)) == 1
+
+
+FULL_DISK = """
+import resource, sys
+from ascend.profiler import Profiler
+profiler = Profiler(output_path=sys.argv[1])
+profiler.start()
+with profiler.op("early"):
+    pass
+profiler.save()
+limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))  # the files cannot grow beyond
+for _ in range(1000):
+    with profiler.op("too much"):
+        pass
+profiler.save()
+resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+with profiler.op("late"):
+    pass
+profiler.stop()
+print("trained")
+"""
+
+
+def test_a_full_disk_costs_rows_and_nothing_else(tmp_path: Path) -> None:
+    done = run_script(FULL_DISK, tmp_path)
+
+    assert done.stdout == "trained\n"
+    assert done.stderr.count("Traceback") == 1
+    spans = [row.name for row in rows(tmp_path, SPAN)]
+    (lost,) = rows(tmp_path, LOST)
+    assert (spans[0], spans[-1]) == ("early", "late")
+    assert len(spans) + lost.value >= 1002
+
+
+def test_ranks_lie_in_folders_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    profiler = Profiler(output_path=tmp_path)
+
+    profiler.start()
+    profiler.stop()
+
+    (folder,) = tmp_path.iterdir()
+    assert folder.name.endswith("_rank1")
+    assert profiler.output_folder == str(folder)
+
+
+def test_a_second_run_lies_beside_the_first(tmp_path: Path) -> None:
+    script = RAISES.replace('sys.exit("the program failed")', "")
+
+    run_script(script, tmp_path)
+    first = (tmp_path / "train.trace").read_bytes()
+    run_script(script, tmp_path)
+
+    assert (tmp_path / "train.trace").read_bytes() == first
+    (second,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    assert [row.name for row in rows(second, SPAN_DATA)] == ["work"]
+
+
+@pytest.mark.parametrize("name", ["数据 输出", "a b#&%", "x" * 200])
+def test_odd_folder_names_simply_work(tmp_path: Path, name: str) -> None:
+    with Profiler(output_path=tmp_path / name / "deep") as profiler, profiler.op("名字 🚀 \udcff"):
+        pass
+
+    assert [row.name for row in rows(tmp_path / name / "deep", SPAN)] == ["名字 🚀 \udcff"]
