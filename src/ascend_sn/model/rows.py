@@ -200,6 +200,8 @@ def conform(table: Table, length: int | None = None, **columns: Any) -> Rows:
 
 def concatenate(table: Table, parts: Sequence[Rows]) -> Rows:
     """Return the rows of all parts, in order."""
+    if not parts:
+        return conform(table, 0)
     if len(parts) == 1:
         return parts[0]
     length = sum(part.length for part in parts)

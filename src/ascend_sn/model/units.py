@@ -36,6 +36,8 @@ BYTES_PER_MB: Final = 1_000_000
 _ABSENT = frozenset({"", "N/A", "NA", "null", "None", "nan", "NaN"})
 _STRIPPED = " \t\r\n\"'"
 _INT64_LIMIT = 1 << 63
+_INT64_DIGITS = 19
+_PLAIN_LENGTH = 40
 
 
 def decimal_text_to_int(text: str, scale_digits: int) -> int | None:
@@ -46,19 +48,19 @@ def decimal_text_to_int(text: str, scale_digits: int) -> int | None:
     """
     text = text.strip(_STRIPPED)
     whole, _, fraction = text.partition(".")
-    if whole.isascii() and whole.isdigit() and ((fraction.isascii() and fraction.isdigit()) or not fraction):
+    if (
+        len(text) <= _PLAIN_LENGTH
+        and whole.isascii()
+        and whole.isdigit()
+        and ((fraction.isascii() and fraction.isdigit()) or not fraction)
+    ):
         if len(fraction) <= scale_digits:
             number = int(whole + fraction.ljust(scale_digits, "0"))
         else:
             number = int(whole + fraction[:scale_digits]) + (fraction[scale_digits] >= "5")
         return number if number < _INT64_LIMIT else None
-    if text in _ABSENT:
-        return None
-    try:
-        number = int((Decimal(text) * 10**scale_digits).to_integral_value(rounding="ROUND_HALF_UP"))
-    except (InvalidOperation, ValueError, OverflowError):
-        return None
-    return number if -_INT64_LIMIT <= number < _INT64_LIMIT else None
+    exact = _decimal(text)
+    return None if exact is None else _scaled(exact, 10**scale_digits)
 
 
 def microsecond_text_to_ns(texts: Iterable[str | None]) -> Nullable:
@@ -73,12 +75,8 @@ def integers(texts: Iterable[str | None]) -> Nullable:
 
 def scaled_integers(texts: Iterable[str | None], factor: int) -> Nullable:
     """Convert decimal texts times an integer `factor` (such as bytes per MiB), rounded to the nearest."""
-    values, valid = [], []
-    for text in texts:
-        number = _decimal(text)
-        valid.append(number is not None)
-        values.append(0 if number is None else int((number * factor).to_integral_value(rounding="ROUND_HALF_UP")))
-    return Nullable(np.array(values, np.int64), np.array(valid, np.bool_))
+    decimals = [_decimal(text) for text in texts]
+    return _column([None if number is None else _scaled(number, factor) for number in decimals])
 
 
 def reals(texts: Iterable[str | None]) -> Nullable:
@@ -89,9 +87,20 @@ def reals(texts: Iterable[str | None]) -> Nullable:
 
 
 def _converted(texts: Iterable[str | None], scale_digits: int) -> Nullable:
-    numbers = [None if text is None else decimal_text_to_int(text, scale_digits) for text in texts]
+    return _column([None if text is None else decimal_text_to_int(text, scale_digits) for text in texts])
+
+
+def _column(numbers: list[int | None]) -> Nullable:
     values = np.array([0 if number is None else number for number in numbers], np.int64)
     return Nullable(values, np.array([number is not None for number in numbers], np.bool_))
+
+
+def _scaled(number: Decimal, factor: int) -> int | None:
+    # Looked at before it is multiplied: a cell such as 1e999999 must not become a number of a million digits.
+    if number.adjusted() >= _INT64_DIGITS:
+        return None
+    product = int((number * factor).to_integral_value(rounding="ROUND_HALF_UP"))
+    return product if -_INT64_LIMIT <= product < _INT64_LIMIT else None
 
 
 def _decimal(text: str | None) -> Decimal | None:
