@@ -1,0 +1,1 @@
+"""Chrome trace-event JSON: what its readers share, and the reader for traces of unknown writers."""

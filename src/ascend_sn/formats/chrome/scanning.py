@@ -1,0 +1,114 @@
+"""One pass over a trace file: blocks of events, what was damaged, and which slices can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ascend_sn._native.trace_scan import TraceColumns, scan_blocks
+from ascend_sn.errors import EmptyInputError, FormatError
+from ascend_sn.model.ledger import Ledger
+from ascend_sn.model.rows import Bool
+
+__all__ = ["Scan"]
+
+_X = ord("X")
+_TIMED: Final = tuple(ord(letter) for letter in "XBEiIC")
+
+# Damage kinds of the scanner after which every event of the file is still there.
+_HARMLESS: Final = frozenset({"unclosed_array", "trailing_comma", "rounded_time"})
+
+
+class Scan:
+    """Reads a trace block by block; `finish` writes what it met to the ledger.
+
+    Attributes:
+        strings: Texts of the file, by code; grows while blocks are read.
+        metadata: The file's own keys beside `traceEvents`; complete after `finish`.
+        event_count: Events read so far, of any phase.
+    """
+
+    def __init__(
+        self, path: Path, file: str, ledger: Ledger, arg_keys: Sequence[str], *, keep_other_args: bool = False
+    ) -> None:
+        self.strings: Sequence[str] = ()
+        self.metadata: dict[str, Any] = {}
+        self.event_count = 0
+        self._path, self._file, self._ledger = path, file, ledger
+        self._arg_keys, self._keep_other_args = tuple(arg_keys), keep_other_args
+        self._timed_count = 0
+        self._damage: list[tuple[str, int, int, str]] = []
+        self._bad: dict[str, tuple[int, int]] = {}
+
+    def blocks(self) -> Iterator[TraceColumns]:
+        """Yield the file's blocks in order."""
+        if self._path.stat().st_size == 0:
+            raise EmptyInputError(self._path, "file is empty; was the session ended?")
+        for block in scan_blocks(self._path, self._arg_keys, keep_other_args=self._keep_other_args):
+            self.strings, self.metadata = block.strings, block.metadata
+            self._damage.extend(block.damage)
+            self.event_count += block.count
+            self._timed_count += int(np.count_nonzero(np.isin(block.ph, _TIMED)))
+            yield block
+
+    def slices(self, block: TraceColumns) -> Bool:
+        """Return the complete slices of a block; those without a start or of negative length are set aside."""
+        complete = block.ph == _X
+        has_ts, has_dur = block.has_ts.astype(np.bool_), block.has_dur.astype(np.bool_)
+        negative = complete & has_dur & (block.dur_ns < 0)
+        self._set_aside(block, complete & ~has_ts, "missing_start")
+        self._set_aside(block, negative, "negative_duration")
+        self._set_aside(block, complete & ~has_dur, "missing_duration")
+        usable: Bool = complete & has_ts & ~negative
+        return usable
+
+    def finish(self) -> None:
+        """Write what was met to the ledger.
+
+        Raises:
+            EmptyInputError: The file is whole but holds no timed events.
+            FormatError: Nothing usable is left of a damaged file.
+        """
+        for kind, offset, count, example in self._damage:
+            severity, told = ("info" if kind in _HARMLESS else "damage"), example
+            if kind == "truncated":
+                told = f"the file ends early; {self.event_count} events were read"
+            self._ledger.add(
+                self._file,
+                kind,
+                place=f"byte {offset}",
+                count=count,
+                example=told,
+                severity="info" if severity == "info" else "damage",
+            )
+        for kind, (offset, count) in self._bad.items():
+            severity = "info" if kind == "missing_duration" else "damage"
+            told = "taken as 0" if kind == "missing_duration" else "left out"
+            self._ledger.add(
+                self._file,
+                kind,
+                place=f"byte {offset}",
+                count=count,
+                example=told,
+                severity="info" if severity == "info" else "damage",
+            )
+        if not self._timed_count:
+            self._refuse()
+
+    def _refuse(self) -> None:
+        harmful = [entry for entry in self._damage if entry[0] not in _HARMLESS]
+        if harmful:
+            kind, offset, _, _ = harmful[0]
+            raise FormatError(self._path, f"no complete event could be read ({kind})", f"byte {offset}")
+        if self.event_count:
+            raise EmptyInputError(self._path, "no timed events were recorded")
+        raise EmptyInputError(self._path, "this file holds no timed events")
+
+    def _set_aside(self, block: TraceColumns, rows: Bool, kind: str) -> None:
+        count = int(np.count_nonzero(rows))
+        if count:
+            offset, before = self._bad.get(kind, (int(block.offset[int(np.argmax(rows))]), 0))
+            self._bad[kind] = (offset, before + count)
