@@ -6,12 +6,10 @@ or inside the far end of a task queue, whose near end lies inside the operator.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from ascend_sn._native.nesting import enclosing
+from ascend_sn.derive.positions import positions
 from ascend_sn.model.capture import Capture
 from ascend_sn.model.rows import Int64, Nullable, Rows, Text
 
@@ -21,10 +19,11 @@ __all__ = ["link_kernels"]
 def link_kernels(capture: Capture) -> None:
     """Fill `kernel.operator_id` where the reader left it null and the launch can be followed."""
     kernels, calls, operators = capture.rows("kernel"), capture.rows("host_call"), capture.rows("operator")
-    open_ = kernels.valid("host_call_id") & ~kernels.valid("operator_id") if kernels.length else np.zeros(0, np.bool_)
+    call = positions(calls.values("host_call_id"), kernels.values("host_call_id"))
+    open_ = (call >= 0) & kernels.valid("host_call_id") & ~kernels.valid("operator_id")
     if not operators.length or not bool(open_.any()):
         return
-    call = _positions(calls.values("host_call_id"), kernels.values("host_call_id")[open_])
+    call = call[open_]
     numbers: dict[str, int] = {}
     call_threads = _numbered(calls.text("thread"), numbers)
     operator_threads = _numbered(operators.text("thread"), numbers)
@@ -46,8 +45,9 @@ def _through_queues(capture: Capture, calls: Rows, call: Int64, threads: Int64, 
     queued = flows.text("kind").matches(["queue"])
     if not bool(queued.any()):
         return at_thread, at_ts
-    near = _positions(calls.values("host_call_id"), flows.values("src_id")[queued])
-    far = _positions(calls.values("host_call_id"), flows.values("dst_id")[queued])
+    near = positions(calls.values("host_call_id"), flows.values("src_id")[queued])
+    far = positions(calls.values("host_call_id"), flows.values("dst_id")[queued])
+    near, far = near[(near >= 0) & (far >= 0)], far[(near >= 0) & (far >= 0)]
     inside = enclosing(threads[far], ts[far], calls.values("dur_ns")[far], at_thread, at_ts)
     through = inside >= 0
     origin = near[inside[through]]
@@ -59,11 +59,3 @@ def _numbered(text: Text, numbers: dict[str, int]) -> Int64:
     """Return thread numbers that mean the same thread in every table numbered with the same dict."""
     table = np.fromiter((numbers.setdefault(value, len(numbers)) for value in text.values), np.int64, len(text.values))
     return np.append(table, np.int64(-1))[text.codes]
-
-
-def _positions(ids: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> Int64:
-    """Return where each wanted id stands; ids are dense from 0 in most tables, but need not be."""
-    if len(ids) and ids[0] == 0 and ids[-1] == len(ids) - 1:
-        return wanted.astype(np.int64)
-    order = np.argsort(ids, kind="stable")
-    return order[np.searchsorted(ids, wanted, sorter=order)].astype(np.int64)

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ascend_sn.derive.positions import positions
 from ascend_sn.derive.steps import containing_step
 from ascend_sn.model.capture import Capture
 from ascend_sn.model.rows import Bool, Int64, Rows, Text
@@ -76,7 +77,8 @@ def _stated(rows: Rows) -> Int64:
 
 def _inherit(rows: Rows, phase: Int64) -> None:
     """Give children the phase of the nearest ancestor that has one, level by level."""
-    parent, has_parent, depth = rows.values("parent_id"), rows.valid("parent_id"), rows.values("depth")
+    parent = positions(rows.values("operator_id"), rows.values("parent_id"))
+    has_parent, depth = rows.valid("parent_id") & (parent >= 0), rows.values("depth")
     order = np.argsort(depth, kind="stable")
     bounds = np.searchsorted(depth[order], np.arange(int(depth.max()) + 2))
     for level in range(1, len(bounds) - 1):
@@ -90,8 +92,10 @@ def _on_backward_threads(capture: Capture, rows: Rows) -> Bool:
     crossing = flows.text("kind").matches(["fwdbwd"]) if flows.length else np.zeros(0, np.bool_)
     if not bool(crossing.any()):
         return np.zeros(rows.length, np.bool_)
-    thread = rows.text("thread").codes
-    src, dst = thread[flows.values("src_id")[crossing]], thread[flows.values("dst_id")[crossing]]
+    thread, ids = rows.text("thread").codes, rows.values("operator_id")
+    src, dst = positions(ids, flows.values("src_id")[crossing]), positions(ids, flows.values("dst_id")[crossing])
+    known = (src >= 0) & (dst >= 0)
+    src, dst = thread[src[known]], thread[dst[known]]
     return np.isin(thread, np.unique(dst[src != dst]))
 
 

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ascend_sn.derive.positions import positions
 from ascend_sn.model.capture import Capture
 from ascend_sn.model.ledger import CoverageEntry
 from ascend_sn.model.rows import Int64, Nullable, conform
@@ -41,10 +42,11 @@ def ensure_steps(capture: Capture) -> None:
     lag = period(codes)
     if lag is None:
         return
-    first = start[order][::lag][: len(codes) // lag]
-    last_end = int((start + dur).max())
-    ends = np.append(first[1:], last_end)
-    count = len(first)
+    count = len(codes) // lag
+    first = start[order][::lag]
+    # A step ends where the next one begins, even one that the capture holds only the beginning of.
+    ends = np.append(first[1:], (start + dur).max())[:count]
+    first = first[:count]
     capture.tables["step"] = conform(
         STEP, count, step_id=np.arange(count), ts_ns=first, dur_ns=ends - first, origin="inferred"
     )
@@ -72,7 +74,10 @@ def period(codes: npt.NDArray[np.int32]) -> int | None:
 
 
 def assign_steps(capture: Capture) -> None:
-    """Fill `kernel.step_id`: the step that launched it; where no link exists, the one in which it starts."""
+    """Fill `kernel.step_id`: the step that launched it; where no link exists, the one in which it starts.
+
+    A step that the reader gave (because the file names it) is kept.
+    """
     kernels, steps = capture.rows("kernel"), capture.rows("step")
     if not kernels.length or not steps.length:
         return
@@ -82,15 +87,13 @@ def assign_steps(capture: Capture) -> None:
         (calls, "host_call_id", "host_call_id"),
         (operators, "operator_id", "operator_id"),
     ):
-        linked = kernels.valid(column)
-        if table.length and bool(linked.any()):
-            ids = table.values(id_name)
-            order = np.argsort(ids, kind="stable")
-            at = order[np.searchsorted(ids, kernels.values(column)[linked], sorter=order)]
-            moment[linked] = table.values("ts_ns")[at]
+        at = positions(table.values(id_name), kernels.values(column))
+        linked = kernels.valid(column) & (at >= 0)
+        moment[linked] = table.values("ts_ns")[at[linked]]
     found = containing_step(steps.values("ts_ns"), steps.values("dur_ns"), moment)
-    step_id = steps.values("step_id")[np.maximum(found, 0)]
-    capture.tables["kernel"] = kernels.replace(step_id=Nullable(step_id, found >= 0))
+    given = kernels.valid("step_id")
+    step_id = np.where(given, kernels.values("step_id"), steps.values("step_id")[np.maximum(found, 0)])
+    capture.tables["kernel"] = kernels.replace(step_id=Nullable(step_id, given | (found >= 0)))
 
 
 def containing_step(start: Int64, dur: Int64, moment: Int64) -> Int64:
