@@ -95,8 +95,8 @@ def _on_backward_threads(capture: Capture, rows: Rows) -> Bool:
     thread, ids = rows.text("thread").codes, rows.values("operator_id")
     src, dst = positions(ids, flows.values("src_id")[crossing]), positions(ids, flows.values("dst_id")[crossing])
     known = (src >= 0) & (dst >= 0)
-    src, dst = thread[src[known]], thread[dst[known]]
-    return np.isin(thread, np.unique(dst[src != dst]))
+    from_thread, to_thread = thread[src[known]], thread[dst[known]]
+    return np.isin(thread, np.unique(to_thread[from_thread != to_thread]))
 
 
 def _fill_forward(capture: Capture, rows: Rows, phase: Int64) -> None:
