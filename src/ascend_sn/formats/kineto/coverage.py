@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from ascend_sn.model.capture import Capture
@@ -17,6 +18,7 @@ _UNSUPPORTED: Final = {
     "counter": "no counters were recorded",
     "metric": "PyTorch traces hold no values that the program logged",
 }
+_DEVICE_ON: Final = "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"
 _MEMORY_ON: Final = "profile_memory=True"
 _SHAPES_ON: Final = "record_shapes=True"
 _STACK_ON: Final = "with_stack=True"
@@ -59,7 +61,19 @@ def coverage(capture: Capture, metadata: dict[str, Any], host_only: bool, launch
         for column in ("output_shapes", "output_dtypes", "output_bytes"):
             entries.append(CoverageEntry("operator", "unsupported", "PyTorch records inputs only", column_name=column))
         entries.append(_optional(capture.rows("stack").length > 0, metadata, "with_stack", "stack", None, _STACK_ON))
-    return entries
+    return [_with_loss(entry, _loss(capture)) for entry in entries]
+
+
+def _loss(capture: Capture) -> str:
+    """Return what was lost while reading, empty when the file was whole."""
+    lost = [one for one in capture.ledger.entries if one.severity == "damage" and one.kind != "invalid_utf8"]
+    return "; ".join(dict.fromkeys(f"{one.kind}: {one.example}" if one.example else one.kind for one in lost))
+
+
+def _with_loss(entry: CoverageEntry, loss: str) -> CoverageEntry:
+    if loss and entry.state == "collected" and entry.column_name is None:
+        return replace(entry, state="damaged", reason=loss)
+    return entry
 
 
 def _host(capture: Capture, host_only: bool) -> list[CoverageEntry]:
@@ -71,12 +85,11 @@ def _host(capture: Capture, host_only: bool) -> list[CoverageEntry]:
             )
         )
     if not capture.rows("host_call").length:
-        state = (
-            ("unsupported", "a capture of the processor has no runtime calls", "")
+        entries.append(
+            CoverageEntry("host_call", "unsupported", "a capture of the processor has no runtime calls")
             if host_only
-            else ("missing", "no runtime calls were recorded", "activities=[..., ProfilerActivity.CUDA]")
+            else CoverageEntry("host_call", "missing", "no runtime calls were recorded", _DEVICE_ON)
         )
-        entries.append(CoverageEntry("host_call", "unsupported" if host_only else "missing", state[1], state[2]))
     if not capture.rows("span").length:
         entries.append(CoverageEntry("span", "empty", "no ranges were recorded"))
     if not capture.rows("flow").length:
@@ -87,13 +100,12 @@ def _host(capture: Capture, host_only: bool) -> list[CoverageEntry]:
 def _device(capture: Capture, host_only: bool, launch_count: int) -> list[CoverageEntry]:
     if capture.rows("kernel").length:
         return []
-    turn_on = "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"
     if host_only:
         return [CoverageEntry("kernel", "missing", "no operators were recorded", "activities=[ProfilerActivity.CPU]")]
     if launch_count:
         reason = f"the host made {launch_count} launches, the device recorded nothing"
-        return [CoverageEntry("kernel", "missing", reason, turn_on)]
-    return [CoverageEntry("kernel", "missing", "no device activity was recorded", turn_on)]
+        return [CoverageEntry("kernel", "missing", reason, _DEVICE_ON)]
+    return [CoverageEntry("kernel", "missing", "no device activity was recorded", _DEVICE_ON)]
 
 
 def _distributed(capture: Capture, metadata: dict[str, Any]) -> list[CoverageEntry]:
