@@ -41,7 +41,16 @@ def timeline(
     steps = {rank: [s for s in _slices(drawn)] for rank, lane, drawn in lanes if lane == "step"}
     launchers: dict[tuple[int, str], int] = {}
     for rank in sorted({rank for rank, _, _ in lanes}):
-        insert(db, "profile", profile_id=rank, rank=rank, format="drawing", source=f"r{rank}", device_kind="npu")
+        insert(
+            db,
+            "profile",
+            profile_id=rank,
+            rank=rank,
+            format="drawing",
+            source=f"r{rank}",
+            device_kind="npu",
+            host="drawn",
+        )
     for rank, lane, drawn in lanes:
         for letter, start, dur in _slices(drawn):
             if lane == "step":

@@ -11,39 +11,18 @@ from difflib import get_close_matches
 from duckdb import DuckDBPyRelation
 
 from ascend_sn.analysis import (
+    clock_offsets as _clock_offsets,
     collective_parts as _collective_parts,
-)
-from ascend_sn.analysis import (
     communication_summary as _communication_summary,
-)
-from ascend_sn.analysis import (
     data_quality as _data_quality,
-)
-from ascend_sn.analysis import (
     input_pipeline as _input_pipeline,
-)
-from ascend_sn.analysis import (
     kernel_statistics as _kernel_statistics,
-)
-from ascend_sn.analysis import (
     link_matrix as _link_matrix,
-)
-from ascend_sn.analysis import (
     memory_by_operator as _memory_by_operator,
-)
-from ascend_sn.analysis import (
     memory_peak as _memory_peak,
-)
-from ascend_sn.analysis import (
     operator_statistics as _operator_statistics,
-)
-from ascend_sn.analysis import (
     rank_presence as _rank_presence,
-)
-from ascend_sn.analysis import (
     step_breakdown as _step_breakdown,
-)
-from ascend_sn.analysis import (
     step_phases as _step_phases,
 )
 from ascend_sn.analysis.registry import Analysis, Missing, evaluate, missing_needs
@@ -54,6 +33,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _data_quality.QUALITY,
     _data_quality.DATA_SCORE,
     _rank_presence.ANALYSIS,
+    _clock_offsets.ANALYSIS,
     _step_breakdown.ANALYSIS,
     _step_phases.ANALYSIS,
     _input_pipeline.ANALYSIS,
@@ -99,6 +79,7 @@ def _public(analysis: Analysis) -> Callable[[Run], DuckDBPyRelation]:
 data_quality = _public(_data_quality.QUALITY)
 data_score = _public(_data_quality.DATA_SCORE)
 rank_presence = _public(_rank_presence.ANALYSIS)
+clock_offsets = _public(_clock_offsets.ANALYSIS)
 step_breakdown = _public(_step_breakdown.ANALYSIS)
 step_phases = _public(_step_phases.ANALYSIS)
 input_pipeline = _public(_input_pipeline.ANALYSIS)
@@ -113,6 +94,7 @@ memory_by_operator = _public(_memory_by_operator.ANALYSIS)
 __all__ = [
     "ANALYSES",
     "Missing",
+    "clock_offsets",
     "collective_parts",
     "communication_summary",
     "data_quality",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
+from ascend_sn.analysis.clock_offsets import OFFSET_TYPES, offsets_between
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
+from ascend_sn.analysis.relations import materialise, rows_relation
 
 __all__ = ["ANALYSIS", "collective_parts"]
 
-CALLS_TO_ALIGN = 3
-"""Calls of a group that are needed before end times are taken as a clock offset between two ranks."""
+_OFFSETS = "offset_of_profile"
 
 
 def collective_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
@@ -39,9 +40,8 @@ def combined_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
     """Complete the parts across ranks: dur = transit + wait + idle.
 
     1. Recorded parts stay (method `recorded`).
-    2. Else, where every member of the group took part in the same call (group and sequence), with clocks
-       aligned by the median difference of end times over the group's calls (three at least):
-       sync = latest start, wait = sync - own start, transit = earliest end - sync, idle = end - earliest end
+    2. Else, where every member of the group took part in the same call (group and sequence) and their clocks
+       can be aligned (`clock_offsets`): sync = latest start, wait = sync - own start, transit = earliest end - sync, idle = end - earliest end
        (method `members`).
     3. Else the parts are unknown, not zero.
 
@@ -51,6 +51,13 @@ def combined_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
         members_exact (false: expected is a lower bound), algbw_bytes_per_s, busbw_bytes_per_s (null where
         the transit or the exact group size is unknown), by profile and time.
     """
+    calls = db.sql(f"""
+        select part.profile_id, part.rank, profile.host, group_id, op, sequence, ts_ns, dur_ns
+        from {COMBINED_VIEW} part
+        left join profile using (profile_id)
+        order by part.profile_id, group_id, sequence
+    """).fetchnumpy()
+    materialise(db, _OFFSETS, rows_relation(db, offsets_between(calls), OFFSET_TYPES))
     return db.sql(f"""
         with groups as (
             select group_id, max(group_size) as members_expected, bool_and(size_is_exact) as members_exact
@@ -62,32 +69,17 @@ def combined_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
             from {COMBINED_VIEW} part
             left join groups using (group_id)
         ),
-        reference as (
-            select group_id, sequence, op, min_by(ts_ns + dur_ns, profile_id) as end_ns
-            from calls
-            where sequence is not null
-            group by group_id, sequence, op
-        ),
-        offsets as (
-            select calls.profile_id, calls.group_id,
-                   case when count(*) >= {CALLS_TO_ALIGN}
-                        then round(median(calls.ts_ns + calls.dur_ns - reference.end_ns))::bigint
-                        else 0
-                   end as offset_ns
-            from calls
-            join reference using (group_id, sequence, op)
-            group by calls.profile_id, calls.group_id
-        ),
         aligned as (
-            select calls.*, calls.ts_ns - coalesce(offset_ns, 0) as start_ns
+            select calls.*, calls.ts_ns - offset_ns as start_ns
             from calls
-            left join offsets using (profile_id, group_id)
+            left join {_OFFSETS} using (profile_id)
         ),
         meeting as (
             select group_id, sequence, op,
                    count(distinct profile_id) as members_present,
                    max(start_ns)              as latest_start_ns,
-                   min(start_ns + dur_ns)     as earliest_end_ns
+                   min(start_ns + dur_ns)     as earliest_end_ns,
+                   bool_and(start_ns is not null) as aligned_all
             from aligned
             where sequence is not null
             group by group_id, sequence, op
@@ -98,11 +90,12 @@ def combined_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
             group by group_id
         ),
         decided as (
-            select aligned.*, meeting.* exclude (group_id, sequence, op, members_present),
+            select aligned.*, latest_start_ns, earliest_end_ns,
                    coalesce(meeting.members_present, group_present) as members_present,
                    aligned.method is null
                        and members_exact
                        and meeting.members_present = members_expected
+                       and aligned_all
                        and members_expected > 1
                        and latest_start_ns <= earliest_end_ns as by_members
             from aligned

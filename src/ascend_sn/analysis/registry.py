@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
+from ascend_sn.analysis.relations import materialise
 from ascend_sn.model.tables import BY_NAME
 
 __all__ = ["COMBINED_VIEW", "Analysis", "Missing", "Need", "evaluate", "missing_needs"]
@@ -68,7 +69,7 @@ def evaluate(analysis: Analysis, db: DuckDBPyConnection) -> DuckDBPyRelation:
     result = analysis.per_profile(db)
     if analysis.combine is None:
         return result
-    db.execute(f"create or replace temp table {COMBINED_VIEW} as select * from result")
+    materialise(db, COMBINED_VIEW, result)
     return analysis.combine(db)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-__all__ = ["relation_of", "rows_relation"]
+__all__ = ["materialise", "relation_of", "rows_relation"]
 
 
 def relation_of(
@@ -19,6 +19,11 @@ def relation_of(
     held = {name: columns[name] for name in types}  # noqa: F841 - DuckDB finds it by the variable's name
     selected = ", ".join(f"cast({name} as {type_}) as {name}" for name, type_ in types.items())
     return db.sql(f"select {selected} from held")
+
+
+def materialise(db: DuckDBPyConnection, name: str, relation: DuckDBPyRelation) -> None:
+    """Make the rows of a relation visible to later queries under `name`, replacing an earlier one."""
+    db.execute(f"create or replace temp table {name} as select * from relation")
 
 
 def rows_relation(

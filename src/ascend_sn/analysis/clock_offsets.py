@@ -1,0 +1,180 @@
+"""Clock offsets between profiles, from the collectives that they met in, with the error that remains.
+
+A collective ends on all its members at nearly the same moment. The median difference of end times over the
+calls of a common group is therefore the offset between two clocks, and the spread of those differences is
+what the alignment leaves open. A naive merge of raw clocks looks plausible and is wrong.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, Final
+
+import numpy as np
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
+from ascend_sn.analysis.relations import rows_relation
+
+__all__ = ["ANALYSIS", "OFFSETOFFSET_TYPES", "clock_offsets", "offsets_between"]
+
+CALLS_AT_LEAST: Final = 3
+"""Common calls from which end times are taken as a clock offset; fewer could be any one call's jitter."""
+
+SPREAD_AT_MOST: Final = 0.5
+"""Spread of the differences, as a share of the shorter of the two median call durations, beyond which the end
+times do not agree well enough to set a clock by: the calls may not be the same ones."""
+
+_MAD_TO_SIGMA: Final = 1.4826
+
+OFFSET_TYPES: Final = {
+    "profile_id": "integer",
+    "rank": "integer",
+    "reference_profile_id": "integer",
+    "offset_ns": "bigint",
+    "error_ns": "bigint",
+    "calls": "bigint",
+    "method": "varchar",
+    "reason": "varchar",
+}
+
+
+def clock_offsets(db: DuckDBPyConnection) -> DuckDBPyRelation:
+    """List what the alignment needs of each profile: its matched collectives.
+
+    Args:
+        db: A connection with the tables `profile` and `collective`.
+
+    Returns:
+        profile_id, rank, host, and of each numbered collective group_id, op, sequence, ts_ns, dur_ns (null for
+        a profile without any).
+    """
+    return db.sql("""
+        select profile.profile_id, profile.rank, profile.host, group_id, op, sequence, ts_ns, dur_ns
+        from profile
+        left join (select profile_id, group_id, op, sequence, ts_ns, dur_ns from collective
+                   where sequence is not null) call using (profile_id)
+        order by profile.profile_id, group_id, sequence
+    """)
+
+
+def combined_offsets(db: DuckDBPyConnection) -> DuckDBPyRelation:
+    """Align every profile with the first one that it is connected to.
+
+    Returns:
+        profile_id, rank, reference_profile_id, offset_ns (subtract it from the profile's times to get the
+        reference's; null when it cannot be known), error_ns (what the alignment leaves open: 1.4826 times the
+        median absolute deviation of the end time differences, summed along the way to the reference; null
+        where none was measured), calls (common ones), method (`reference`; `collectives`; `host`: same host,
+        hence the same clock; `unknown`), reason (why it is unknown).
+    """
+    rows = offsets_between(db.sql(f"select * from {COMBINED_VIEW}").fetchnumpy())
+    return rows_relation(db, rows, OFFSET_TYPES)
+
+
+def offsets_between(calls: dict[str, Any]) -> list[dict[str, Any]]:
+    """Compute the rows of `combined_offsets` from the columns of `clock_offsets`."""
+    profiles = _profiles(calls)
+    ends = _ends(calls)
+    rows: dict[int, dict[str, Any]] = {}
+    for first in profiles:
+        if first in rows:
+            continue
+        rows[first] = _row(first, profiles, first, 0, 0, 0, "reference")
+        pending = deque([first])
+        while pending:
+            near = pending.popleft()
+            for far in profiles:
+                if far in rows:
+                    continue
+                step = _step(profiles, ends, near, far)
+                if step is not None:
+                    offset, error, count, method = step
+                    known = rows[near]["error_ns"]
+                    total = None if error is None or known is None else known + error
+                    rows[far] = _row(far, profiles, first, rows[near]["offset_ns"] + offset, total, count, method)
+                    pending.append(far)
+    for profile_id, row in rows.items():
+        if len(profiles) > 1 and row["method"] == "reference" and not _leads_others(profile_id, rows):
+            row.update(method="unknown", offset_ns=None, error_ns=None, reason=_why(ends.get(profile_id)))
+    return [rows[profile_id] for profile_id in sorted(rows)]
+
+
+def _profiles(calls: dict[str, Any]) -> dict[int, tuple[int | None, str | None]]:
+    columns = zip(calls["profile_id"].tolist(), calls["rank"].tolist(), calls["host"].tolist(), strict=True)
+    return {profile_id: (rank, host) for profile_id, rank, host in columns}
+
+
+Ends = dict[tuple[Any, ...], tuple[int, int]]
+
+
+def _ends(calls: dict[str, Any]) -> dict[int, Ends]:
+    """End time and duration of every numbered call, by profile and by what it is the same call as."""
+    found: dict[int, Ends] = {}
+    names = ("profile_id", "group_id", "op", "sequence", "ts_ns", "dur_ns")
+    for profile_id, group_id, op, sequence, ts, dur in zip(*(calls[name].tolist() for name in names), strict=True):
+        if sequence is not None:
+            found.setdefault(profile_id, {})[group_id, op, sequence] = (ts + dur, dur)
+    return found
+
+
+def _step(
+    profiles: dict[int, tuple[int | None, str | None]], ends: dict[int, Ends], near: int, far: int
+) -> tuple[int, int | None, int, str] | None:
+    """Return offset, error, common calls and method from `near` to `far`, None when nothing connects them."""
+    own, other = ends.get(near, {}), ends.get(far, {})
+    common = own.keys() & other.keys()
+    if len(common) >= CALLS_AT_LEAST:
+        differences = np.array([other[key][0] - own[key][0] for key in common], np.int64)
+        offset = int(np.median(differences))
+        error = round(_MAD_TO_SIGMA * float(np.median(np.abs(differences - offset))))
+        length = min(float(np.median([side[key][1] for key in common])) for side in (own, other))
+        if error <= SPREAD_AT_MOST * length:
+            return offset, error, len(common), "collectives"
+    host = profiles[near][1]
+    if host is not None and host == profiles[far][1]:
+        return 0, None, len(common), "host"
+    return None
+
+
+def _leads_others(profile_id: int, rows: dict[int, dict[str, Any]]) -> bool:
+    return profile_id == min(rows) or any(
+        row["reference_profile_id"] == profile_id and other != profile_id for other, row in rows.items()
+    )
+
+
+def _why(ends: Ends | None) -> str:
+    if not ends:
+        return "no collectives that could be matched across ranks were recorded"
+    return f"fewer than {CALLS_AT_LEAST} common collectives, or their ends do not agree"
+
+
+def _row(
+    profile_id: int,
+    profiles: dict[int, tuple[int | None, str | None]],
+    reference: int,
+    offset: int,
+    error: int | None,
+    calls: int,
+    method: str,
+) -> dict[str, Any]:
+    return {
+        "profile_id": profile_id,
+        "rank": profiles[profile_id][0],
+        "reference_profile_id": reference,
+        "offset_ns": offset,
+        "error_ns": error,
+        "calls": calls,
+        "method": method,
+        "reason": None,
+    }
+
+
+ANALYSIS = Analysis(
+    code="A14",
+    name="clock_offsets",
+    title="Clock offsets between ranks",
+    per_profile=clock_offsets,
+    combine=combined_offsets,
+    needs=(Need("profile"),),
+)
