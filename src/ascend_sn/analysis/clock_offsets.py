@@ -16,7 +16,7 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
 from ascend_sn.analysis.relations import rows_relation
 
-__all__ = ["ANALYSIS", "OFFSETOFFSET_TYPES", "clock_offsets", "offsets_between"]
+__all__ = ["ANALYSIS", "OFFSET_TYPES", "clock_offsets", "offsets_between"]
 
 CALLS_AT_LEAST: Final = 3
 """Common calls from which end times are taken as a clock offset; fewer could be any one call's jitter."""

@@ -41,8 +41,8 @@ def combined_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
 
     1. Recorded parts stay (method `recorded`).
     2. Else, where every member of the group took part in the same call (group and sequence) and their clocks
-       can be aligned (`clock_offsets`): sync = latest start, wait = sync - own start, transit = earliest end - sync, idle = end - earliest end
-       (method `members`).
+       can be aligned (`clock_offsets`): sync = latest start, wait = sync - own start,
+       transit = earliest end - sync, idle = end - earliest end (method `members`).
     3. Else the parts are unknown, not zero.
 
     Returns:
