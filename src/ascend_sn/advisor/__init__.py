@@ -1,0 +1,1 @@
+"""From analysis results to statements; texts are rendered later, in the reader's language."""

@@ -1,0 +1,58 @@
+"""`ascend-sn analyze`: where the step goes, on one screen or as a file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ascend_sn.cli.command import GuideCommand, common_options, switch
+from ascend_sn.cli.opening import document_of, input_of
+from ascend_sn.cli.output import check_output, print_document, write_document
+from ascend_sn.report.language import Language
+
+
+@click.command(cls=GuideCommand)
+@common_options()
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="cli.option.output")
+@click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="cli.option.top-k")
+@click.option("--op-time-threshold", type=click.FloatRange(min=0), metavar="MS", help="cli.option.op-time-threshold")
+@switch("--memory-report", help="cli.option.memory-report")
+@switch("--comm-report", help="cli.option.comm-report")
+@switch("--fusion-report", help="cli.option.fusion-report")
+@click.option("--fail-on", type=click.Choice(["critical", "warning", "info", "never"]), help="cli.option.fail-on")
+def analyze(
+    *,
+    path: Path | None,
+    input_path: Path | None,
+    output: Path | None,
+    output_format: str | None,
+    top_k: int | None,
+    op_time_threshold: float | None,
+    memory_report: bool,
+    comm_report: bool,
+    fusion_report: bool,
+    fail_on: str | None,
+    strict: bool,
+    cache_dir: Path | None,
+    language: Language,
+) -> int:
+    """Say where the time of a run goes; exit 1 with `strict` when data are damaged."""
+    from ascend_sn.report.assemble import selection_of
+    from ascend_sn.report.views import view_of
+
+    run_path = input_of(path, input_path)
+    if output is not None:
+        check_output(output)
+    view = view_of(memory=memory_report, communication=comm_report, fusion=fusion_report, top_k=top_k)
+    selection = selection_of(top_k=top_k, threshold_ms=op_time_threshold)
+    document = document_of(run_path, language, cache_dir=cache_dir, selection=selection)
+    if output is not None:
+        write_document(document, output, language, view)
+        print(language.text("say.written", path=output), file=sys.stderr)
+    if output is None or output_format is not None:
+        print_document(document, language, view, output_format)
+    if fail_on not in (None, "never"):
+        print(language.text("say.no-findings", level=fail_on), file=sys.stderr)
+    return 1 if strict and document.health.damage_count else 0

@@ -1,0 +1,59 @@
+"""`ascend-sn report`: the run as one self-contained file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from ascend_sn.cli.command import GuideCommand, common_options
+from ascend_sn.cli.opening import document_of, input_of
+from ascend_sn.cli.output import check_output, print_document, write_document
+from ascend_sn.errors import UsageError
+from ascend_sn.report.language import Language
+
+DEFAULT_NAME: Final = "ascend-sn-report.html"
+
+
+@click.command(cls=GuideCommand)
+@common_options()
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="cli.option.report-output")
+@click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="cli.option.top-k")
+def report(
+    *,
+    path: Path | None,
+    input_path: Path | None,
+    output: Path | None,
+    output_format: str | None,
+    top_k: int | None,
+    strict: bool,
+    cache_dir: Path | None,
+    language: Language,
+) -> int:
+    """Write the report of a run; exit 1 with `strict` when data are damaged."""
+    from ascend_sn.report.assemble import selection_of
+    from ascend_sn.report.views import View
+
+    run_path = input_of(path, input_path)
+    target = output or _default_output(run_path)
+    check_output(target)
+    view = View(top_k=top_k)
+    document = document_of(run_path, language, cache_dir=cache_dir, selection=selection_of(top_k=top_k))
+    write_document(document, target, language, view)
+    if output_format == "json":
+        print_document(document, language, view, output_format)
+    else:
+        for statement in document.verdict:
+            print(statement.text)
+    print(language.text("say.written", path=target), file=sys.stderr)
+    return 1 if strict and document.health.damage_count else 0
+
+
+def _default_output(run_path: Path) -> Path:
+    """The file in the current folder; the input is written into only when the user names a file there."""
+    folder, source = Path.cwd().resolve(), run_path.resolve()
+    if folder == source or source in folder.parents:
+        raise UsageError(f"the current folder lies in the input {run_path}; name a file with --output")
+    return Path(DEFAULT_NAME)

@@ -1,0 +1,1 @@
+"""What a reader sees: one document of a run, and its writers for the terminal, Markdown, HTML and JSON."""

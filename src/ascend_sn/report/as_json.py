@@ -1,0 +1,23 @@
+"""The document as JSON text, and the JSON Schema that describes it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from ascend_sn.report.document import SCHEMA, Document
+
+__all__ = ["analyze_schema", "json_text"]
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+
+def json_text(document: msgspec.Struct) -> str:
+    """Return a document as indented JSON, ending in a line feed."""
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def analyze_schema() -> dict[str, Any]:
+    """Return the JSON Schema of `analyze --format json`."""
+    return {"$schema": _DIALECT, "$id": SCHEMA, "title": "ascend-sn analyze", **msgspec.json.schema(Document)}

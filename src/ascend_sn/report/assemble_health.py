@@ -1,0 +1,118 @@
+"""The health section: damage, contradictions, ranks, and what was not collected."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from ascend_sn.advisor.facts import Facts
+from ascend_sn.report.document import Check, Coverage, Damage, Health, Ranks
+
+__all__ = ["health_section"]
+
+_ENTRIES_LISTED: Final = 200
+
+# Rows of these checks are named by other lines of the health section already, or contradict nothing.
+_OTHERWISE_SHOWN: Final = ("damaged_rows",)
+
+
+class _Presence(msgspec.Struct):
+    present: int
+    expected: int | None
+    expected_is_exact: bool
+    basis: str
+    profiles: int
+    missing_ranks: str | None
+    duplicate_ranks: str | None
+    unknown_rank_count: int
+
+
+class _Counts(msgspec.Struct):
+    damage_count: int
+    note_count: int
+
+
+class _Score(msgspec.Struct):
+    score: float | None
+    rows_checked: int
+
+
+def health_section(facts: Facts) -> Health:
+    """Return what is known about the quality of a run's data."""
+    (counts,) = facts.table_rows(
+        """
+        select coalesce(sum("count") filter (where severity = 'damage'), 0)::bigint as damage_count,
+               count(*) filter (where severity <> 'damage') as note_count
+        from damage
+        """,
+        _Counts,
+    )
+    damage = facts.table_rows(
+        f"""
+        select rank, file, place, kind, severity, "count", example
+        from damage
+        order by severity, "count" desc, file, place
+        limit {_ENTRIES_LISTED}
+        """,
+        Damage,
+    )
+    checks = facts.rows(
+        "data_quality",
+        """
+        select "check", sum(violations)::bigint as violations, sum(checked)::bigint as checked
+        from {rows}
+        group by "check"
+        having sum(violations) > 0
+        order by "check"
+        """,
+        Check,
+    )
+    scores = facts.rows(
+        "data_score", "select min(score) as score, sum(rows_checked)::bigint as rows_checked from {rows}", _Score
+    )
+    score = scores[0] if scores else _Score(None, 0)
+    return Health(
+        damage_count=counts.damage_count,
+        note_count=counts.note_count,
+        damage=damage,
+        checks=[check for check in checks if check.check not in _OTHERWISE_SHOWN],
+        score=score.score,
+        rows_checked=score.rows_checked,
+        ranks=_ranks(facts),
+        not_collected=_not_collected(facts),
+    )
+
+
+def _ranks(facts: Facts) -> Ranks | None:
+    found = facts.rows("rank_presence", "select * from {rows}", _Presence)
+    if not found:
+        return None
+    presence = found[0]
+    return msgspec.convert(
+        {
+            **msgspec.structs.asdict(presence),
+            "missing_ranks": _numbers(presence.missing_ranks),
+            "duplicate_ranks": _numbers(presence.duplicate_ranks),
+        },
+        Ranks,
+    )
+
+
+def _not_collected(facts: Facts) -> list[Coverage]:
+    return facts.table_rows(
+        f"""
+        select table_name as "table", column_name as "column", state, coalesce(any_value(reason), '') as reason,
+               coalesce(any_value(turn_on), '') as turn_on, count(*) as profile_count
+        from coverage
+        where state not in ('collected', 'empty')
+        group by table_name, column_name, state
+        order by state, table_name, column_name nulls first
+        limit {_ENTRIES_LISTED}
+        """,
+        Coverage,
+    )
+
+
+def _numbers(text: str | None) -> list[int]:
+    return [int(part) for part in text.split(",")] if text else []

@@ -1,0 +1,347 @@
+"""The document of a run: everything that any view shows, typed. `analyze --format json` is this, encoded.
+
+Every section has `collected` and `state`; an absent one also `reason` and `turn_on`. Times are int64 ns, sizes bytes,
+shares ratios from 0 to 1; null means that a figure was not collected, never zero. Lists that grow with the run are
+bounded and stand beside their full count (`..._count`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import msgspec
+
+from ascend_sn.advisor.median_step import MedianStep, Phases
+from ascend_sn.report.language import Code
+
+__all__ = [
+    "SCHEMA",
+    "Breakdown",
+    "Check",
+    "Communication",
+    "Coverage",
+    "Curve",
+    "Damage",
+    "Document",
+    "Findings",
+    "Health",
+    "InputPipeline",
+    "KernelType",
+    "Link",
+    "Memory",
+    "MemoryOperator",
+    "MemoryPeak",
+    "Operation",
+    "Operator",
+    "Operators",
+    "Profile",
+    "Ranks",
+    "Section",
+    "State",
+    "Statement",
+    "Step",
+    "Steps",
+]
+
+SCHEMA: Final = "ascend-sn/analyze/1"
+
+State = Literal["collected", "empty", "missing", "not_requested", "damaged", "unsupported"]
+
+
+class Section(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What every section tells about itself.
+
+    Attributes:
+        collected: Whether the section has figures.
+        state: `collected`; `empty` (asked for, none happened); `missing` (asked for, nothing came);
+            `not_requested`; `damaged`; `unsupported`.
+        reason: Why it is absent, in words.
+        turn_on: The option of the source tool that collects it.
+    """
+
+    collected: bool
+    state: State
+    reason: str = ""
+    turn_on: str = ""
+
+
+class Statement(msgspec.Struct, kw_only=True):
+    """A sentence: the id of the message, its parameters, and the text in the document's language."""
+
+    message_id: str
+    params: dict[str, Any]
+    text: str
+
+
+class Damage(msgspec.Struct, kw_only=True):
+    """One entry of the damage ledger; `severity` is `damage` where something was lost, else `info`."""
+
+    rank: int | None
+    file: str
+    place: str | None
+    kind: str
+    severity: Literal["info", "damage"]
+    count: int
+    example: str | None
+
+
+class Check(msgspec.Struct, kw_only=True):
+    """One check of the data, summed over the profiles; only those that found something are listed."""
+
+    check: str
+    violations: int
+    checked: int | None
+
+
+class Coverage(msgspec.Struct, kw_only=True):
+    """A table or column that was not collected, and how to collect it."""
+
+    table: str
+    column: str | None
+    state: State
+    reason: str
+    turn_on: str
+    profile_count: int
+
+
+class Ranks(msgspec.Struct, kw_only=True):
+    """Which ranks of the job are here. `expected` is a lower bound unless `expected_is_exact`."""
+
+    present: int
+    expected: int | None
+    expected_is_exact: bool
+    basis: Literal["world_size", "group", "none"]
+    profiles: int
+    missing_ranks: list[int]
+    duplicate_ranks: list[int]
+    unknown_rank_count: int
+
+
+class Health(msgspec.Struct, kw_only=True):
+    """Whether the data can be believed; shown first everywhere.
+
+    Attributes:
+        damage_count: Damaged things: the counts of the ledger's entries of severity `damage`.
+        note_count: Entries of severity `info`.
+        score: 1 - rows that contradict themselves / rows, the worst of all profiles.
+    """
+
+    damage_count: int
+    note_count: int
+    damage: list[Damage]
+    checks: list[Check]
+    score: float | None
+    rows_checked: int
+    ranks: Ranks | None
+    not_collected: list[Coverage]
+
+
+class Profile(msgspec.Struct, kw_only=True):
+    """A captured process."""
+
+    profile_id: int
+    rank: int | None
+    host: str | None
+    pid: int | None
+    device_kind: str
+    device_id: int | None
+    device_name: str | None
+    format: str
+    source: str
+    phase: str | None
+    world_size: int | None
+    session_count: int | None
+    start_ns: int | None
+
+
+class Step(msgspec.Struct, kw_only=True):
+    """A training step of one profile; `origin` says what marked it, `inferred` ones are guesses."""
+
+    profile_id: int
+    rank: int | None
+    step_id: int
+    step: int | None
+    origin: str
+    ts_ns: int
+    dur_ns: int
+
+
+class Steps(Section, kw_only=True):
+    """The steps; at most the first thousand are listed."""
+
+    step_count: int = 0
+    inferred_count: int = 0
+    rows: list[Step] = []
+
+
+class InputPipeline(msgspec.Struct, kw_only=True):
+    """Time per step that waits for data, as means."""
+
+    profile_id: int
+    rank: int | None
+    steps: int
+    data_ns: int
+    compute_ns: int
+    window_ns: int
+    data_share_ratio: float
+    grade: str
+    bottleneck: str
+    source: str
+
+
+class Breakdown(Section, kw_only=True):
+    """The step breakdown, one row per profile, by rank."""
+
+    scope: Literal["step", "whole capture", "mixed"] = "step"
+    ranks: list[MedianStep] = []
+    phases: list[Phases] = []
+    input_pipeline: list[InputPipeline] = []
+
+
+class KernelType(msgspec.Struct, kw_only=True):
+    """Kernels of one type and core, summed over the profiles; shares are of the summed compute time."""
+
+    op_type: str | None
+    kind: str
+    core_type: str | None
+    calls: int
+    total_ns: int
+    mean_ns: int
+    min_ns: int
+    max_ns: int
+    share_ratio: float | None
+    cumulative_ratio: float | None
+
+
+class Operator(msgspec.Struct, kw_only=True):
+    """A framework operator, summed over the profiles: device time it launched, host time of its own."""
+
+    name: str
+    calls: int
+    device_ns: int | None
+    host_ns: int
+    mean_device_ns: int | None
+    input_bytes: int | None
+    output_bytes: int | None
+    share_ratio: float | None
+
+
+class Operators(Section, kw_only=True):
+    """The largest kernel types and operators; the time limit, if any, is on a row's total."""
+
+    op_time_threshold_ns: int | None = None
+    kernel_time_ns: int | None = None
+    kernel_type_count: int = 0
+    kernels: list[KernelType] = []
+    operator_count: int = 0
+    operators: list[Operator] = []
+
+
+class Operation(msgspec.Struct, kw_only=True):
+    """Collectives of one primitive, summed over the profiles: total = transit + wait + idle + unknown."""
+
+    op: str
+    calls: int
+    total_ns: int
+    mean_ns: int
+    transit_ns: int | None
+    wait_ns: int | None
+    idle_ns: int | None
+    unknown_ns: int
+    exposed_ns: int | None
+    share_ratio: float | None
+    exposed_share_ratio: float | None
+    size_bytes: int | None
+    members_present: int | None
+    members_expected: int | None
+    members_exact: bool
+
+
+class Link(msgspec.Struct, kw_only=True):
+    """Traffic of one pair of ranks; `pattern` names a slow sender, receiver or link."""
+
+    group_id: str | None
+    src_rank: int
+    dst_rank: int
+    rank_scope: str
+    transport: str | None
+    size_bytes: int
+    dur_ns: int
+    bandwidth_bytes_per_s: float | None
+    robust_z: float | None
+    pattern: str | None
+
+
+class Communication(Section, kw_only=True):
+    """Communication by primitive, its sum, and the traffic between pairs of ranks."""
+
+    total: Operation | None = None
+    operations: list[Operation] = []
+    fused_ns: int | None = None
+    link_count: int = 0
+    links: list[Link] = []
+
+
+class MemoryPeak(msgspec.Struct, kw_only=True):
+    """The highest memory of one component of one profile."""
+
+    profile_id: int
+    rank: int | None
+    component: str
+    peak_allocated_bytes: int | None
+    peak_reserved_bytes: int | None
+    peak_active_bytes: int | None
+    peak_ts_ns: int | None
+    source: str
+
+
+class MemoryOperator(msgspec.Struct, kw_only=True):
+    """What an operator holds at the end, the most it held at once, and how often it allocated, on its worst rank."""
+
+    rank: int | None
+    operator_name: str
+    retained_bytes: int
+    peak_bytes: int
+    allocation_count: int
+
+
+class Curve(msgspec.Struct, kw_only=True):
+    """A memory curve, thinned out to its highest point per interval; times from the start of the curves."""
+
+    profile_id: int
+    rank: int | None
+    component: str
+    ts_ns: list[int]
+    allocated_bytes: list[int | None]
+    reserved_bytes: list[int | None]
+
+
+class Memory(Section, kw_only=True):
+    """Memory peaks, curves of the first ranks, and operators by peak."""
+
+    peaks: list[MemoryPeak] = []
+    operators: list[MemoryOperator] = []
+    operator_count: int = 0
+    curves: list[Curve] = []
+
+
+class Findings(Section, kw_only=True):
+    """What the advisor's rules found; this version has no rules, and says so."""
+
+
+class Document(msgspec.Struct, kw_only=True):
+    """One run, as every view shows it."""
+
+    schema: Literal["ascend-sn/analyze/1"]
+    generator: str
+    language: Code
+    input: str
+    verdict: list[Statement]
+    health: Health
+    profiles: list[Profile]
+    steps: Steps
+    breakdown: Breakdown
+    operators: Operators
+    communication: Communication
+    memory: Memory
+    findings: Findings

@@ -1,0 +1,75 @@
+"""The reader's language: texts come from the catalogues in `locale/` by message id, as late as possible."""
+
+from __future__ import annotations
+
+import gettext
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+from ascend_sn.advisor.message import Message
+from ascend_sn.report.quantities import quantity_text
+
+__all__ = ["CODES", "DOMAIN", "LOCALE_FOLDER", "Code", "Language", "code_of_environment"]
+
+Code = Literal["en", "zh"]
+CODES: Final = get_args(Code)
+DOMAIN: Final = "ascend_sn"
+LOCALE_FOLDER: Final = Path(__file__).parent.parent / "locale"
+
+_LOCALE_VARIABLES: Final = ("LC_ALL", "LC_MESSAGES", "LANG")
+
+
+@dataclass(frozen=True)
+class Language:
+    """One language; `text` looks a message up and fills it in."""
+
+    code: Code
+    _catalogue: gettext.NullTranslations = field(repr=False)
+
+    @classmethod
+    def load(cls, code: Code) -> Language:
+        """Load the compiled catalogue of a language; the build compiles it beside its source."""
+        return cls(code, gettext.translation(DOMAIN, LOCALE_FOLDER, [code]))
+
+    def text(self, message_id: str, /, **params: object) -> str:
+        """Return the text of a message.
+
+        Args:
+            message_id: Key of the message in the catalogues.
+            params: What its placeholders stand for. A number is formatted by the unit in its name, so
+                `wait_ns=1500` reads `1.50 us`. `count` also chooses between singular and plural.
+        """
+        count = params.get("count")
+        if isinstance(count, int):
+            template = self._catalogue.ngettext(message_id, message_id, count)
+        else:
+            template = self._catalogue.gettext(message_id)
+        return template.format_map({name: self._filled(name, value) for name, value in params.items()})
+
+    def render(self, message: Message) -> str:
+        """Return the text of a message."""
+        return self.text(message.message_id, **message.params)
+
+    def has(self, message_id: str) -> bool:
+        """Whether the catalogues hold a message of this id."""
+        return self._catalogue.gettext(message_id) != message_id
+
+    def foreign(self, sentence: str) -> str:
+        """Translate a sentence that a reader of files wrote in English; unknown ones stay as they are."""
+        return self._catalogue.gettext(sentence) if sentence else ""
+
+    def _filled(self, name: str, value: object) -> str:
+        return self.render(value) if isinstance(value, Message) else quantity_text(name, value)
+
+
+def code_of_environment(environment: Mapping[str, str] | None = None) -> Code:
+    """Return the language that the user's environment asks for: `ASCEND_SN_LANG`, else the locale."""
+    variables = os.environ if environment is None else environment
+    chosen = variables.get("ASCEND_SN_LANG", "").lower()
+    if chosen[:2] in CODES:
+        return "zh" if chosen.startswith("zh") else "en"
+    wanted = next((variables[name] for name in _LOCALE_VARIABLES if variables.get(name)), "")
+    return "zh" if wanted.lower().startswith("zh") else "en"

@@ -1,0 +1,311 @@
+"""The document on one screen: health, verdict, step breakdown, top operators, communication, memory peak."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import StringIO
+from typing import Final, TextIO
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ascend_sn.advisor.median_step import MedianStep
+from ascend_sn.report.document import Document, Operation
+from ascend_sn.report.language import Language
+from ascend_sn.report.printable import printable, shortened
+from ascend_sn.report.quantities import bytes_text, count_text, duration_text, percent_text
+from ascend_sn.report.views import View, telling_ranks
+from ascend_sn.report.wording import (
+    absence_text,
+    coverage_text,
+    damage_text,
+    health_text,
+    members_text,
+    rank_text,
+    share_text,
+    subject_text,
+)
+from ascend_sn.report.wrapping import cell_width, wrapped
+
+__all__ = ["write_screen"]
+
+# Okabe-Ito; the same part has the same colour in every view. The signs tell them apart without colour.
+_PARTS: Final = (
+    ("compute_ns", "#0072B2", "\u2588", "#"),
+    ("exposed_comm_ns", "#D55E00", "\u2593", "="),
+    ("exposed_copy_ns", "#CC79A7", "\u2592", "+"),
+    ("free_ns", "#999999", "\u2591", "."),
+)
+
+_RANKS: Final = 8
+_KERNELS: Final = 8
+_OPERATORS: Final = 5
+_OPERATIONS: Final = 5
+_PEAKS: Final = 4
+_LINES: Final = 3
+_RANKS_WITH_BARS: Final = 4
+_INDENT: Final = 2
+_LABEL: Final = 13
+_WIDTH: Final = 100
+
+
+def write_screen(
+    document: Document, language: Language, stream: TextIO, view: View, *, width: int | None = None
+) -> None:
+    """Write a document as text; colours only to a terminal that has them.
+
+    Args:
+        document: What to show.
+        language: Language of the headings; the document's sentences have theirs already.
+        stream: Where to write.
+        view: Sections and rows to show.
+        width: Columns; default the terminal's, 80 where there is none.
+    """
+    target = Console(file=stream, width=width, highlight=False, emoji=False, markup=False)
+    columns = min(target.width, _WIDTH)
+    plain_bars = not (target.encoding or "").lower().startswith("utf")
+    if target.is_terminal:
+        _Screen(document, language, target, view, columns, plain_bars).write()
+        return
+    text = StringIO()
+    _Screen(document, language, Console(file=text, width=columns, highlight=False), view, columns, plain_bars).write()
+    stream.writelines(line.rstrip() + "\n" for line in text.getvalue().splitlines())
+
+
+class _Screen:
+    """One writing of one document."""
+
+    def __init__(
+        self, document: Document, language: Language, console: Console, view: View, columns: int, plain_bars: bool
+    ) -> None:
+        self.document, self.language, self.console, self.view = document, language, console, view
+        self.columns, self.plain_bars = columns, plain_bars
+
+    def write(self) -> None:
+        self.console.print(Text(subject_text(self.document, self.language), style="bold"))
+        self._health()
+        self._verdict()
+        sections = {
+            "breakdown": self._breakdown,
+            "operators": self._operators,
+            "communication": self._communication,
+            "memory": self._memory,
+            "fusion": self._fusion,
+        }
+        for name, write in sections.items():
+            if name in self.view.sections:
+                self.console.print()
+                write()
+        self._notes()
+
+    def _health(self) -> None:
+        health = self.document.health
+        style = "bold #D55E00" if health.damage_count else "bold #009E73"
+        self._labelled("health.title", [health_text(health, self.language)], style)
+        lines = [damage_text(damage, self.language) for damage in health.damage]
+        self._indented(lines[:_LINES], more=len(lines) - _LINES)
+
+    def _verdict(self) -> None:
+        said = [statement.text for statement in self.document.verdict]
+        self._labelled("verdict.title", said, "bold")
+
+    def _breakdown(self) -> None:
+        section = self.document.breakdown
+        if not section.collected:
+            self._absent("breakdown.title", absence_text(section, self.language))
+            return
+        whole = section.scope == "whole capture"
+        self._heading("breakdown.title", "breakdown.of-capture" if whole else "breakdown.of-step")
+        steps = telling_ranks(section.ranks, _RANKS)
+        table = self._table("", "column.capture" if whole else "column.step")
+        for name, colour, sign, plain_sign in _PARTS:
+            heading = Text(plain_sign if self.plain_bars else sign, style=colour)
+            table.add_column(heading.append(" " + self.language.text(f"part.{name}")), justify="right", no_wrap=True)
+        for step in steps:
+            values = [getattr(step, part[0]) for part in _PARTS]
+            cells = [f"{duration_text(value)} {share_text(value, step.window_ns):>6}" for value in values]
+            table.add_row(rank_text(step.rank, self.language), duration_text(step.window_ns), *cells)
+        self._print(table)
+        if len(steps) <= _RANKS_WITH_BARS:
+            for step in steps:
+                self._line(self._bar(step))
+        self._indented(self._breakdown_notes(section.ranks, len(steps)))
+
+    def _breakdown_notes(self, ranks: Sequence[MedianStep], shown: int) -> list[str]:
+        notes = []
+        if shown < len(ranks):
+            notes.append(self.language.text("breakdown.telling-ranks", count=len(ranks)))
+        counts = [step.step_count for step in ranks]
+        if max(counts) > 1:
+            low, high = min(step.window_min_ns for step in ranks), max(step.window_max_ns for step in ranks)
+            notes.append(self.language.text("breakdown.spread", count=max(counts), low_ns=low, high_ns=high))
+        first = ranks[0]
+        if len(ranks) == 1 and first.stage_ns is not None and first.preparing_ns:
+            parts = {"preparing_ns": first.preparing_ns, "stage_ns": first.stage_ns, "tail_ns": first.tail_ns or 0}
+            notes.append(self.language.text("breakdown.stage", **parts))
+        if first.overlapped_ns:
+            notes.append(self.language.text("breakdown.overlapped", overlapped_ns=first.overlapped_ns))
+        return [" ".join(notes)] if notes else []
+
+    def _operators(self) -> None:
+        section = self.document.operators
+        if not section.collected:
+            self._absent("operators.title", absence_text(section, self.language))
+            return
+        kernels = self.view.rows(section.kernels, _KERNELS)
+        if kernels:
+            self._heading("kernels.title", "ranking.of", shown=len(kernels), all=section.kernel_type_count)
+            table = self._table("", "column.core", "column.calls", "column.total", "column.mean", "column.share")
+            for row in kernels:
+                table.add_row(
+                    _name(row.op_type, 30),
+                    printable(row.core_type or "-"),
+                    count_text(row.calls),
+                    duration_text(row.total_ns),
+                    duration_text(row.mean_ns),
+                    "" if row.share_ratio is None else percent_text(row.share_ratio),
+                )
+            self._print(table)
+        operators = self.view.rows(section.operators, _OPERATORS)
+        if operators:
+            self._heading("operators.title", "ranking.of", shown=len(operators), all=section.operator_count)
+            table = self._table("", "column.calls", "column.device", "column.host", "column.mean", "column.share")
+            for operator in operators:
+                table.add_row(
+                    _name(operator.name, 34),
+                    count_text(operator.calls),
+                    _duration(operator.device_ns),
+                    duration_text(operator.host_ns),
+                    _duration(operator.mean_device_ns),
+                    "" if operator.share_ratio is None else percent_text(operator.share_ratio),
+                )
+            self._print(table)
+        if not kernels and not operators:
+            limit = section.op_time_threshold_ns or 0
+            self._absent("operators.title", self.language.text("operators.none-above", limit_ns=limit))
+
+    def _communication(self) -> None:
+        section = self.document.communication
+        if section.collected and section.total is not None:
+            total = section.total
+            members = members_text(total, self.language)
+            self._heading("communication.title", "communication.members" if members else None, members=members)
+            table = self._table(
+                "", "column.calls", "column.total", "part.transit_ns", "part.wait_ns", "part.idle_ns", "column.exposed"
+            )
+            shown = self.view.rows(section.operations, _OPERATIONS)
+            for row in shown:
+                table.add_row(*self._operation(printable(row.op), row))
+            if len(section.operations) > 1:
+                table.add_row(*self._operation(self.language.text("communication.all"), total))
+            self._print(table)
+        else:
+            self._absent("communication.title", absence_text(section, self.language))
+        if section.fused_ns:
+            self._indented([self.language.text("communication.fused", fused_ns=section.fused_ns)])
+
+    def _operation(self, name: str, row: Operation) -> list[str]:
+        unknown = self.language.text("value.unknown")
+        parts = [
+            unknown if part is None else f"{duration_text(part)} {share_text(part, row.total_ns):>5}"
+            for part in (row.transit_ns, row.wait_ns, row.idle_ns)
+        ]
+        exposed = "-" if row.exposed_ns is None else duration_text(row.exposed_ns)
+        return [name, count_text(row.calls), duration_text(row.total_ns), *parts, exposed]
+
+    def _memory(self) -> None:
+        section = self.document.memory
+        if not section.collected:
+            self._absent("memory.title", absence_text(section, self.language))
+            return
+        worst = max(section.peaks, key=lambda peak: peak.peak_reserved_bytes or peak.peak_allocated_bytes or 0)
+        peaks = [peak for peak in section.peaks if peak.profile_id == worst.profile_id]
+        several = len({peak.profile_id for peak in section.peaks}) > 1
+        self._heading("memory.title", "memory.highest" if several else None, rank=rank_text(worst.rank, self.language))
+        table = self._table("", "column.allocated", "column.reserved", "column.active")
+        for peak in peaks[:_PEAKS]:
+            sizes = (peak.peak_allocated_bytes, peak.peak_reserved_bytes, peak.peak_active_bytes)
+            table.add_row(printable(peak.component), *("-" if size is None else bytes_text(size) for size in sizes))
+        self._print(table)
+        if "memory" in self.view.sections and len(self.view.sections) == 1 and section.operators:
+            self._heading("memory.operators", "ranking.of", shown=len(section.operators), all=section.operator_count)
+            table = self._table("", "column.retained", "column.peak", "column.allocations")
+            for row in self.view.rows(section.operators, _KERNELS):
+                table.add_row(
+                    _name(row.operator_name, 40),
+                    bytes_text(row.retained_bytes),
+                    bytes_text(row.peak_bytes),
+                    count_text(row.allocation_count),
+                )
+            self._print(table)
+
+    def _fusion(self) -> None:
+        self._absent("fusion.title", self.language.text("fusion.not-available"))
+
+    def _notes(self) -> None:
+        lines = [coverage_text(entry, self.language) for entry in self.document.health.not_collected]
+        if lines:
+            self.console.print()
+            self._labelled("notes.not-collected", lines[:_LINES], "bold")
+            self._indented([], more=len(lines) - _LINES)
+
+    # Building blocks ---------------------------------------------------------------------------------------------
+
+    def _heading(self, title: str, remark: str | None = None, **params: object) -> None:
+        line = Text(self.language.text(title), style="bold")
+        if remark is not None:
+            line.append("  " + self.language.text(remark, **params), style="not bold dim")
+        self.console.print(line, soft_wrap=True)
+
+    def _absent(self, title: str, text: str) -> None:
+        self._labelled(title, [text], "bold")
+
+    def _labelled(self, label: str, lines: Sequence[str], style: str) -> None:
+        heading = self.language.text(label)
+        width = max(cell_width(heading), _LABEL) + 2
+        for line in lines:
+            for part in wrapped(line, self.columns - width):
+                first = Text(heading + " " * (width - cell_width(heading)), style=style)
+                self.console.print(first.append(part, style="not bold default"), soft_wrap=True)
+                heading = ""
+
+    def _indented(self, lines: Sequence[str], *, more: int = 0) -> None:
+        shown = [*lines, self.language.text("more.lines", count=more)] if more > 0 else lines
+        for line in shown:
+            for part in wrapped(line, self.columns - _INDENT):
+                self._line(Text(part, style="dim"))
+
+    def _line(self, text: Text) -> None:
+        self.console.print(Text(" " * _INDENT).append(text), soft_wrap=True)
+
+    def _table(self, *columns: str) -> Table:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+        for number, column in enumerate(columns):
+            heading = self.language.text(column) if column else ""
+            table.add_column(heading, justify="right" if number and column else "left", no_wrap=True)
+        return table
+
+    def _print(self, table: Table) -> None:
+        self.console.print(Padding(table, (0, 0, 0, _INDENT)))
+
+    def _bar(self, step: MedianStep) -> Text:
+        label = rank_text(step.rank, self.language) + "  "
+        bar = Text(label, style="dim")
+        length = self.columns - _INDENT - len(label)
+        drawn, until = 0, 0
+        for name, colour, sign, plain_sign in _PARTS:
+            until += getattr(step, name)
+            end = round(length * until / step.window_ns) if step.window_ns else 0
+            bar.append((plain_sign if self.plain_bars else sign) * (end - drawn), style=colour)
+            drawn = end
+        return bar
+
+
+def _name(name: str | None, width: int) -> str:
+    return shortened(printable(name or "-"), width)
+
+
+def _duration(ns: int | None) -> str:
+    return "-" if ns is None else duration_text(ns)

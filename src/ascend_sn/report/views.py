@@ -1,0 +1,52 @@
+"""What every writer shows of a document: which sections, how many rows, which ranks of many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeVar, get_args
+
+from ascend_sn.advisor.median_step import MedianStep
+
+__all__ = ["SECTIONS", "SectionName", "View", "telling_ranks", "view_of"]
+
+SectionName = Literal["breakdown", "operators", "communication", "memory", "fusion"]
+SECTIONS: Final[tuple[SectionName, ...]] = get_args(SectionName)
+
+_Row = TypeVar("_Row")
+
+
+@dataclass(frozen=True)
+class View:
+    """What the user asked to see.
+
+    Attributes:
+        sections: Sections to show; health and verdict are always there. Fusion is shown on request only.
+        top_k: Rows of each ranking; None leaves it to the writer.
+    """
+
+    sections: frozenset[SectionName] = frozenset(SECTIONS) - {"fusion"}
+    top_k: int | None = None
+
+    def rows(self, rows: Sequence[_Row], default: int) -> Sequence[_Row]:
+        """Return the first rows of a ranking."""
+        return rows[: self.top_k or default]
+
+
+def view_of(*, memory: bool, communication: bool, fusion: bool, top_k: int | None) -> View:
+    """Return the view of the `--..._report` switches: those sections only, all usual ones without any switch."""
+    wanted: dict[SectionName, bool] = {"communication": communication, "memory": memory, "fusion": fusion}
+    chosen = frozenset(name for name, on in wanted.items() if on)
+    return View(sections=chosen, top_k=top_k) if chosen else View(top_k=top_k)
+
+
+def telling_ranks(steps: Sequence[MedianStep], limit: int) -> list[MedianStep]:
+    """Return all ranks, or of more than `limit` those that tell the most.
+
+    These are the ones whose step loses most to something else than compute, the middle one, and the one that loses
+    least, in that order.
+    """
+    if len(steps) <= limit:
+        return list(steps)
+    by_loss = sorted(steps, key=lambda step: (step.compute_ns - step.window_ns, step.rank or 0))
+    return [*by_loss[: limit - 2], by_loss[len(by_loss) // 2], by_loss[-1]]

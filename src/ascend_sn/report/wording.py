@@ -1,0 +1,127 @@
+"""Sentences that several writers share: absence, damage, ranks, what a run is."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ascend_sn.report.document import Coverage, Damage, Document, Health, Operation, Section
+from ascend_sn.report.language import Language
+from ascend_sn.report.printable import printable, shortened
+from ascend_sn.report.quantities import count_text, percent_text
+
+__all__ = [
+    "absence_text",
+    "coverage_text",
+    "damage_text",
+    "health_text",
+    "members_text",
+    "rank_text",
+    "ranks_text",
+    "share_text",
+    "subject_text",
+]
+
+_EXAMPLE_WIDTH: Final = 90
+
+
+def absence_text(section: Section | Coverage, language: Language) -> str:
+    """Say that something is absent, why, and what to turn on."""
+    reason = printable(language.foreign(section.reason))
+    state = language.text(f"absent.{section.state}")
+    said = reason if state.lower() in reason.lower() else f"{state}: {reason}" if reason else state
+    if section.turn_on:
+        said += language.text("absent.turn-on", option=printable(section.turn_on))
+    return said
+
+
+def coverage_text(coverage: Coverage, language: Language) -> str:
+    """Say which table or column is absent, and why."""
+    name = coverage.table if coverage.column is None else f"{coverage.table}.{coverage.column}"
+    return f"{name}: {absence_text(coverage, language)}"
+
+
+def damage_text(damage: Damage, language: Language) -> str:
+    """Say what is wrong with which file, and give one case."""
+    message_id = f"damage.{damage.kind}"
+    what = language.text(message_id) if language.has(message_id) else printable(damage.kind.replace("_", " "))
+    place = f" ({printable(damage.place)})" if damage.place else ""
+    if damage.count > 1:
+        what += language.text("damage.times", count=damage.count)
+    example = shortened(printable(language.foreign(damage.example or "")), _EXAMPLE_WIDTH)
+    return f"{printable(damage.file)}{place}: {what}" + (f": {example}" if example else "")
+
+
+def health_text(health: Health, language: Language) -> str:
+    """Say in one line whether the data can be believed."""
+    parts = [
+        language.text("health.damage", count=health.damage_count)
+        if health.damage_count
+        else language.text("health.undamaged")
+    ]
+    parts.append(ranks_text(health, language))
+    if health.score is not None:
+        parts.append(language.text("health.score", score_ratio=health.score))
+    parts += [
+        language.text(f"check.{check.check}", count=check.violations, checked_count=check.checked or 0)
+        for check in health.checks
+        if language.has(f"check.{check.check}")
+    ]
+    return " \u00b7 ".join(part for part in parts if part)
+
+
+def ranks_text(health: Health, language: Language) -> str:
+    """Say how many ranks of how many are here; empty when nothing is known."""
+    ranks = health.ranks
+    if ranks is None:
+        return ""
+    if ranks.expected is None:
+        said = language.text("health.ranks", count=ranks.present)
+    else:
+        kind = "exactly" if ranks.expected_is_exact else "at-least"
+        said = language.text(f"health.ranks-of-{kind}", present_count=ranks.present, expected_count=ranks.expected)
+    if ranks.missing_ranks:
+        said += language.text("health.missing-ranks", ranks=_list(ranks.missing_ranks))
+    if ranks.duplicate_ranks:
+        said += language.text("health.duplicate-ranks", ranks=_list(ranks.duplicate_ranks))
+    return said
+
+
+def members_text(operation: Operation, language: Language) -> str:
+    """Say how many members of the group are here, such as `2 of at least 8`; empty when unknown."""
+    if operation.members_present is None or operation.members_expected is None:
+        return ""
+    how = "members.of-exactly" if operation.members_exact else "members.of-at-least"
+    return language.text(how, present=operation.members_present, expected=operation.members_expected)
+
+
+def rank_text(rank: int | None, language: Language) -> str:
+    """Name a rank."""
+    return language.text("rank.unknown") if rank is None else language.text("rank.number", rank=rank)
+
+
+def subject_text(document: Document, language: Language) -> str:
+    """Say what the run is: name, source, device, ranks, steps."""
+    profiles = document.profiles
+    formats = sorted({profile.format for profile in profiles})
+    devices = sorted({profile.device_name or profile.device_kind for profile in profiles})
+    parts = [printable(document.input), ", ".join(map(printable, formats)), ", ".join(map(printable, devices))]
+    parts.append(language.text("subject.profiles", count=len(profiles)))
+    if document.steps.step_count:
+        parts.append(language.text("subject.steps", count=document.steps.step_count))
+    return " \u00b7 ".join(part for part in parts if part)
+
+
+def share_text(part: float | None, whole: float | None) -> str:
+    """A part in percent of a whole; empty when either is unknown."""
+    return "" if part is None or not whole else percent_text(part / whole)
+
+
+def _list(numbers: list[int]) -> str:
+    """Numbers with runs joined: 2-7, 9."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(count_text(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
