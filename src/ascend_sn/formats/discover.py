@@ -9,7 +9,7 @@ from typing import Final
 
 from ascend_sn.errors import EmptyInputError, InputError
 from ascend_sn.formats import readers
-from ascend_sn.formats.reader import Candidate, Reader, Source
+from ascend_sn.formats.reader import Candidate, Reader, Source, shown_name
 
 __all__ = ["Discovery", "discover"]
 
@@ -95,12 +95,12 @@ def _walk(root: Path, known: tuple[Reader, ...], found: Discovery) -> Iterator[t
         reader = _claimed(candidate, known)
         if reader is not None:
             parts = path.relative_to(root).parts[:-1]
-            yield candidate, reader, parts[0] if parts else None
+            yield candidate, reader, shown_name(Path(parts[0])) if parts else None
         elif candidate.is_folder and depth < MAX_DEPTH:
             children = [child for child in path.iterdir() if child.is_dir() or child.is_file()]
             pending.extend((child, depth + 1) for child in sorted(children, key=_natural, reverse=True))
         elif not candidate.is_folder and _OWN_REPORT_MARK not in candidate.head:
-            found.foreign.append(path.relative_to(root).as_posix())
+            found.foreign.append(shown_name(path.relative_to(root)))
             if len(found.foreign) > MAX_FILES:
                 raise InputError(root, f"more than {MAX_FILES} files that belong to no profile; open a folder below it")
 

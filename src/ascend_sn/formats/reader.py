@@ -6,6 +6,7 @@ make the cache key), and turns them into captures: one per captured process.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,9 +14,14 @@ from pathlib import Path
 
 from ascend_sn.model.capture import Capture
 
-__all__ = ["HEAD_BYTES", "Candidate", "Reader", "Source"]
+__all__ = ["HEAD_BYTES", "Candidate", "Reader", "Source", "shown_name"]
 
 HEAD_BYTES = 64 * 1024
+
+
+def shown_name(path: Path) -> str:
+    """Return a path as text; bytes that are no UTF-8 get a replacement mark, so that every table can hold it."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
 @dataclass(frozen=True)
@@ -54,14 +60,11 @@ class Source:
     @property
     def name(self) -> str:
         """Path relative to the root, or the own name when it is the root."""
-        relative = self.path.relative_to(self.root).as_posix()
-        return self.path.name if relative == "." else relative
+        return self.relative(self.path)
 
     def relative(self, path: Path) -> str:
         """Return a path as it is named in the ledger: relative to the opened root."""
-        if path == self.root:
-            return path.name
-        return path.relative_to(self.root).as_posix()
+        return shown_name(Path(path.name) if path == self.root else path.relative_to(self.root))
 
 
 @dataclass(frozen=True)

@@ -119,6 +119,6 @@ def _shrink(runs: Path, keep: Path) -> None:
         if total <= limit:
             return
         if entry != keep:
+            # Its lock file stays: somebody may wait for it, and a second one would let two builders in.
             shutil.rmtree(entry, ignore_errors=True)
-            (runs / f"{entry.name}.lock").unlink(missing_ok=True)
             total -= sizes[entry]

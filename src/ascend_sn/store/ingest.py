@@ -14,6 +14,7 @@ from ascend_sn._version import __version__
 from ascend_sn.derive import derive
 from ascend_sn.errors import FormatError, InputError
 from ascend_sn.formats.discover import Discovery
+from ascend_sn.formats.reader import shown_name
 from ascend_sn.model.capture import Capture
 from ascend_sn.model.ledger import Ledger, coverage_rows
 from ascend_sn.model.manifest import (
@@ -116,7 +117,7 @@ def build_run(
         version=RUN_VERSION,
         tool_version=__version__,
         reader_version=READER_VERSION,
-        input=found.root.name or str(found.root),
+        input=shown_name(Path(found.root.name or found.root)),
         input_bytes=sum(file.size_bytes for parts in files for file in parts),
         sources=[file for parts in files for file in parts],
         profiles=profiles,
@@ -191,7 +192,7 @@ def _note_foreign(found: Discovery, ledger: Ledger) -> None:
     if found.foreign:
         names = ", ".join(found.foreign[:3])
         ledger.add(
-            found.root.name,
+            shown_name(Path(found.root.name)),
             "foreign_files",
             count=len(found.foreign),
             severity="info",

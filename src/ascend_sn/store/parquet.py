@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def write_parquet(db: DuckDBPyConnection, rows: Rows, path: Path, *, rank: int |
         if not texts:
             selected.append(f"null::varchar as {column.name}")
             continue
-        codes, values = np.arange(len(texts), dtype=np.int32), np.array(list(texts), dtype=object)
+        codes, values = np.arange(len(texts), dtype=np.int32), np.array(_encodable(texts), dtype=object)
         db.register(f"texts_{number}", {"code": codes, "value": values})
         selected.append(f"texts_{number}.value as {column.name}")
         joins.append(f"left join texts_{number} on texts_{number}.code = encoded.{column.name}")
@@ -59,15 +60,35 @@ def write_parquet(db: DuckDBPyConnection, rows: Rows, path: Path, *, rank: int |
 
 
 def create_view(db: DuckDBPyConnection, table: Table, files: list[Path]) -> None:
-    """Make `table` visible: a view over its Parquet files, or an empty one of the right types."""
+    """Make `table` visible: a view over its Parquet files, or an empty one of the right types.
+
+    The profile is read from the name of the file's own folder. Hive partitioning would take any `name=value`
+    folder above it for a column too, and `rank=7/run/` would replace the rank that the file states.
+    """
     columns = [f"{column.name}" for column in table.columns[1:]]
     if files:
-        listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in files)
-        source = f"read_parquet([{listed}], hive_partitioning = true, hive_types = {{'profile': integer}})"
-        db.execute(f"create view {table.name} as select profile as profile_id, {', '.join(columns)} from {source}")
+        listed = ", ".join(_literal(path) for path in files)
+        source = f"read_parquet([{listed}], hive_partitioning = false)"
+        profile = "regexp_extract(filename, 'profile=(-?[0-9]+)/[^/]*$', 1)::integer"
+        db.execute(f"create view {table.name} as select {profile} as profile_id, {', '.join(columns)} from {source}")
         return
     typed = ", ".join(f"null::{column.duckdb_type} as {column.name}" for column in table.columns)
     db.execute(f"create view {table.name} as select {typed} where false")
+
+
+def _encodable(texts: Sequence[str]) -> list[str]:
+    """The texts; half surrogate pairs (JSON may spell them) become replacement marks, which UTF-8 can hold."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
+    return list(texts)
+
+
+def _literal(path: Path) -> str:
+    """A path as SQL text that `read_parquet` does not take for a pattern."""
+    plain = "".join(f"[{character}]" if character in "[*?" else character for character in str(path))
+    return "'" + plain.replace("'", "''") + "'"
 
 
 def _arrow_column(data: ColumnData, type_: ColumnType) -> CArray:

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from ascend_sn.errors import InputError
+from ascend_sn.errors import InputError, StoreError
 from ascend_sn.formats.discover import discover
 from ascend_sn.model.manifest import Manifest
 from ascend_sn.model.tables import BY_NAME
@@ -18,6 +18,7 @@ from ascend_sn.store.fingerprint import run_key, source_files, source_key
 from ascend_sn.store.ingest import Earlier, Progress, build_run
 from ascend_sn.store.parquet import create_view
 from ascend_sn.store.upgrade import is_run_folder, load_manifest
+from ascend_sn.store.whole import check_whole
 
 __all__ = ["Run", "open_run"]
 
@@ -38,7 +39,11 @@ class Run:
         self.manifest: Manifest = load_manifest(path)
         self.db: DuckDBPyConnection = duckdb.connect()
         for name, table in BY_NAME.items():
-            create_view(self.db, table, sorted(path.glob(f"{name}/profile=*/part-*.parquet")))
+            files = sorted(path.absolute().glob(f"{name}/profile=*/part-*.parquet"))
+            try:
+                create_view(self.db, table, files)
+            except duckdb.Error as error:
+                raise StoreError(path / name, f"the table cannot be read: {error}") from error
 
     @property
     def profiles(self) -> DuckDBPyRelation:
@@ -93,11 +98,13 @@ def open_run(path: str | Path, *, cache_dir: Path | None = None, progress: Progr
     Raises:
         InputError: No such path, an unknown format, nothing usable in it, or raw data not parsed yet.
         RunVersionError: A run folder of a newer version.
+        StoreError: A run folder in which files are missing or damaged, or a cache that cannot be written.
     """
     root = Path(path)
-    if root.is_dir() and is_run_folder(root):
-        return Run(root, root)
     try:
+        if root.is_dir() and is_run_folder(root):
+            check_whole(root, load_manifest(root))
+            return Run(root, root)
         found = discover(root)
         files = [source_files(source) for source in found.sources]
     except OSError as error:
