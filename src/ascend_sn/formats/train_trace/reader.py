@@ -1,0 +1,253 @@
+"""The reader of the recorder's files: one capture per `train.trace`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import msgspec
+import numpy as np
+
+from ascend_sn.errors import EmptyInputError, InputError
+from ascend_sn.formats.heads import read_head
+from ascend_sn.formats.reader import HEAD_BYTES, Candidate, Reader, Source
+from ascend_sn.formats.train_trace import marks, spans
+from ascend_sn.formats.train_trace.coverage import coverage_of
+from ascend_sn.formats.train_trace.names import Names, read_names
+from ascend_sn.formats.train_trace.stream import Events, is_trace_head, read_events
+from ascend_sn.model import trace_schema as schema
+from ascend_sn.model.capture import Capture, DeviceKind, ProfileHeader
+from ascend_sn.model.ledger import Ledger
+from ascend_sn.model.rows import Rows, Text
+
+__all__ = ["READER"]
+
+_NAME: Final = "train.trace"
+_KNOWN_KINDS: Final = np.isin(
+    np.arange(256),
+    [
+        *range(schema.SESSION_START, schema.LOST + 1),
+        *range(schema.SPAN, schema.SPAN_OPTIMIZER + 1),
+        *range(schema.SPAN | schema.OPEN_FLAG, (schema.SPAN_OPTIMIZER | schema.OPEN_FLAG) + 1),
+    ],
+)
+
+
+class _Process(msgspec.Struct, frozen=True):
+    """The process header in the schema's metadata."""
+
+    host: str | None = None
+    pid: int | None = None
+    start_ns: int | None = None
+    rank: int | None = None
+    world_size: int | None = None
+    device_kind: str = "host"
+    device_id: int | None = None
+    versions: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class _Trace:
+    """What the two files hold, before it becomes tables."""
+
+    events: Events
+    names: Names
+    process: _Process
+    config: dict[str, Any]
+
+    def of(self, *kinds: int) -> Events:
+        """Return the rows of some kinds, in file order."""
+        return self.events.take(np.isin(self.events.kind, kinds))
+
+
+def _claims(candidate: Candidate) -> bool:
+    if candidate.is_folder:
+        path = candidate.path / schema.TRACE_NAME
+        return schema.TRACE_NAME in candidate.names and path.is_file() and is_trace_head(read_head(path, HEAD_BYTES))
+    return is_trace_head(candidate.head)
+
+
+def _traces(path: Path) -> list[Path]:
+    """Return the trace files of a folder: its own, and those of later runs and other ranks one level below."""
+    if path.is_file():
+        return [path]
+    below = (folder / schema.TRACE_NAME for folder in sorted(path.iterdir()) if folder.is_dir())
+    return [path / schema.TRACE_NAME, *(trace for trace in below if trace.is_file())]
+
+
+def _members(path: Path) -> list[Path]:
+    names = [trace.with_name(schema.NAMES_NAME) for trace in _traces(path)]
+    return sorted([*_traces(path), *(name for name in names if name.is_file())])
+
+
+def _read(source: Source) -> list[Capture]:
+    traces = _traces(source.path)
+    if len(traces) == 1:
+        return [_capture(source, traces[0])]
+    captures: list[Capture] = []
+    failures: list[InputError] = []
+    for path in traces:
+        try:
+            captures.append(_capture(source, path))
+        except InputError as error:
+            failures.append(error)
+    if not captures:
+        raise failures[0]
+    for failure in failures:
+        captures[0].ledger.add(source.relative(failure.path), "unreadable", example=failure.problem)
+    return captures
+
+
+def _capture(source: Source, path: Path) -> Capture:
+    ledger = Ledger()
+    file = _relative(source, path)
+    trace = _trace(source, path, file, ledger)
+    tables = _tables(trace, file, ledger)
+    if trace.names.lost - {schema.NOT_GIVEN}:
+        ledger.add(
+            _relative(source, path.with_name(schema.NAMES_NAME)),
+            "lost_names",
+            count=len(trace.names.lost),
+            example="rows are complete, their names are numbers",
+        )
+    coverage = coverage_of(tables, trace.config, trace.process.device_kind == "host")
+    return Capture(_header(source, path, trace), tables, coverage, ledger)
+
+
+def _relative(source: Source, path: Path) -> str:
+    return path.name if source.root.is_file() else source.relative(path)
+
+
+def _trace(source: Source, path: Path, file: str, ledger: Ledger) -> _Trace:
+    events = read_events(path, file, ledger)
+    if not len(events):
+        raise EmptyInputError(path, "nothing was recorded in it")
+    known = _KNOWN_KINDS[events.kind]
+    if not bool(known.all()):
+        strange = np.unique(events.kind[~known]).tolist()
+        ledger.add(file, "unknown_kind", count=int((~known).sum()), example=f"kinds {strange} are not of this version")
+    backwards = events.dur_ns < 0
+    if bool(backwards.any()):
+        ledger.add(file, "negative_duration", count=int(backwards.sum()), example="left out")
+    names_path = path.with_name(schema.NAMES_NAME)
+    names = read_names(names_path, _relative(source, names_path), ledger)
+    return _Trace(
+        events=events.take(known & ~backwards),
+        names=names,
+        process=_decoded(events.metadata, schema.PROCESS_KEY, _Process, file, ledger) or _Process(),
+        config=_decoded(events.metadata, schema.CONFIG_KEY, dict[str, Any], file, ledger) or {},
+    )
+
+
+def _decoded(metadata: dict[str, str], key: str, type_: Any, file: str, ledger: Ledger) -> Any:
+    try:
+        return msgspec.json.decode(metadata.get(key, ""), type=type_)
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        ledger.add(file, "unreadable_metadata", place=key, example=str(error))
+        return None
+
+
+def _tables(trace: _Trace, file: str, ledger: Ledger) -> dict[str, Rows]:
+    names = trace.names
+    lost = trace.of(schema.LOST)
+    if len(lost):
+        ledger.add(
+            file,
+            "lost_rows",
+            count=int(lost.value.sum()),
+            example="the recorder had no room for them (disk full, or its buffer)",
+        )
+    threads = _threads(trace)
+    is_span = trace.events.kind >= schema.SPAN
+    found = spans.spans_of(trace.events.take(is_span), threads.take(is_span), names)
+    _note_open_ends(trace, found, file, ledger)
+    logged = trace.of(schema.METRIC)
+    session_start = np.sort(trace.of(schema.SESSION_START).ts_ns)
+    activity = np.sort(np.concatenate([found.events.ts_ns, logged.ts_ns]))
+    steps = marks.step_rows(trace.of(schema.STEP), session_start, activity)
+    tables = {
+        "step": steps,
+        "span": spans.span_rows(found),
+        "metric": marks.metric_rows(logged, names, steps),
+        "counter": marks.counter_rows(trace.of(schema.COUNTER), names),
+        "memory_event": marks.memory_rows(trace.of(schema.MEMORY), names),
+    }
+    if trace.process.device_kind == "host":
+        kernels, kernel_span = spans.kernel_rows(found)
+        collectives = spans.collective_rows(found, kernel_span, is_complete=not len(lost))
+        tables |= {
+            "operator": spans.operator_rows(found),
+            "kernel": kernels,
+            "collective": collectives,
+            "comm_group_member": marks.group_rows(
+                spans.collective_names(found), trace.process.rank, trace.process.world_size
+            ),
+        }
+    else:
+        is_operator = trace.events.kind == schema.OPERATOR
+        tables["operator"] = marks.operator_rows(trace.events.take(is_operator), threads.take(is_operator), names)
+    return tables
+
+
+def _threads(trace: _Trace) -> Text:
+    """Return the thread of every row: its name, and the system's number, which tells equal names apart."""
+    entered = trace.of(schema.THREAD)
+    known = dict(zip(entered.thread.tolist(), _names_of(entered, trace.names), strict=True))
+    numbers, codes = np.unique(trace.events.thread, return_inverse=True)
+    texts = [f"{known[number]} ({number})" if known.get(number) else f"thread {number}" for number in numbers.tolist()]
+    return Text(codes.astype(np.int32), texts)
+
+
+def _names_of(rows: Events, names: Names) -> list[str | None]:
+    """Return the name of each row."""
+    return names.column(rows.name_id).decode()
+
+
+def _note_open_ends(trace: _Trace, found: spans.Spans, file: str, ledger: Ledger) -> None:
+    cut = int(((found.events.kind & schema.OPEN_FLAG) > 0).sum())
+    if cut:
+        ledger.add(file, "open_spans", count=cut, severity="info", example="cut where their session ended")
+    starts, ends = trace.of(schema.SESSION_START), trace.of(schema.SESSION_END)
+    if len(starts) > len(ends):
+        ledger.add(
+            file,
+            "session_not_ended",
+            severity="info",
+            example="the process was killed or is still recording; what it had written is used",
+        )
+
+
+def _header(source: Source, path: Path, trace: _Trace) -> ProfileHeader:
+    process = trace.process
+    inside = path.parent.relative_to(source.root).parts[:-1] if path.parent != source.root.parent else ()
+    kinds: tuple[DeviceKind, ...] = get_args(DeviceKind)
+    kind: DeviceKind = next((kind for kind in kinds if kind == process.device_kind), "host")
+    return ProfileHeader(
+        format=_NAME,
+        source=_relative(source, path),
+        device_kind=kind,
+        host=process.host,
+        pid=process.pid,
+        start_ns=process.start_ns,
+        rank=process.rank,
+        phase=inside[0] if inside else None,
+        device_id=process.device_id,
+        session_count=max(len(trace.of(schema.SESSION_START)), 1),
+        world_size=process.world_size,
+        versions=process.versions,
+        config={**trace.config, "overhead": _overhead(trace)},
+    )
+
+
+def _overhead(trace: _Trace) -> dict[str, float]:
+    """Return what the recorder measured of its own cost: the last figures it wrote."""
+    logged = trace.of(schema.METRIC)
+    figures: dict[str, float] = {}
+    for name, value in zip(_names_of(logged, trace.names), logged.value.view(np.float64).tolist(), strict=True):
+        if name in (schema.SPAN_COST_METRIC, schema.FLUSH_METRIC):
+            figures[name] = value
+    return figures
+
+
+READER = Reader(_NAME, _claims, _members, _read)
