@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from ascend_sn.formats.reader import Reader
+from ascend_sn.formats.torch_npu import run_folder as torch_npu
 
-READERS: tuple[Reader, ...] = ()
+READERS: tuple[Reader, ...] = (torch_npu.READER, torch_npu.RAW_READER)

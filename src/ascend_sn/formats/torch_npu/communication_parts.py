@@ -1,0 +1,286 @@
+"""Recorded parts of collectives: from communication.json, from analysis.db, or from the plane tasks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ascend_sn.formats.sqlite_columns import Database
+from ascend_sn.model.ledger import Ledger
+from ascend_sn.model.rows import Int64, Nullable, Text
+from ascend_sn.model.units import BYTES_PER_MB, NS_PER_MS, NS_PER_US
+
+__all__ = [
+    "TOTAL",
+    "OpParts",
+    "TaskParts",
+    "Traffic",
+    "json_steps",
+    "parts_from_database",
+    "parts_from_json",
+    "parts_from_tasks",
+    "scaled",
+    "step_number",
+]
+
+TOTAL = "Total Op Info"
+_STEP = re.compile(r"^step(\d*)$")
+_SUM_OF_OTHERS = "SDMA"
+"""The block SDMA is the sum of HCCS, PCIE and SIO: never added to them."""
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes of one collective over one transport; `dur_ns` sums parallel planes and may exceed the collective."""
+
+    transport: str
+    size_bytes: int
+    dur_ns: int
+
+
+@dataclass(frozen=True)
+class OpParts:
+    """What the exporter recorded of one collective; times in nanoseconds."""
+
+    name: str
+    group_hash: str
+    step: int | None
+    start_ns: int
+    dur_ns: int
+    transit_ns: int
+    wait_ns: int
+    sync_ns: int
+    traffic: list[Traffic] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class TaskParts:
+    """Parts of collectives summed from their plane tasks; index = collective."""
+
+    known: np.ndarray[Any, np.dtype[np.bool_]]
+    transit_ns: Int64
+    wait_ns: Int64
+    sync_ns: Int64
+
+
+def parts_from_json(path: Path, file: str, ledger: Ledger) -> list[OpParts]:
+    """Read communication.json; operators with unreadable figures are left out and counted."""
+    parts = []
+    unreadable: list[str] = []
+    for step, kind in json_steps(path, file, ledger):
+        for key, entry in kind.items():
+            if key.startswith(TOTAL):
+                continue
+            try:
+                parts.append(_op_from_json(key, step, entry))
+            except (KeyError, TypeError, ValueError, ArithmeticError):
+                unreadable.append(key)
+    if unreadable:
+        ledger.add(file, "unreadable_entry", count=len(unreadable), example=unreadable[0])
+    return parts
+
+
+def parts_from_database(database: Database) -> list[OpParts]:
+    """Read CommAnalyzerTime and CommAnalyzerBandwidth of analysis.db."""
+    bands = database.read(
+        "CommAnalyzerBandwidth",
+        "hccl_op_name",
+        "group_name",
+        "step",
+        "transport_type",
+        "transit_size",
+        "transit_time",
+    )
+    # One row per packet size, the sums repeated on each: the distinct ones count.
+    traffic: dict[tuple[Any, ...], dict[str, Traffic]] = {}
+    for name, group, step, transport, size, time in zip(*bands.values(), strict=True):
+        found = _traffic(str(transport), size, time)
+        if found is not None:
+            traffic.setdefault((name, group, step), {})[str(transport)] = found
+    times = database.read(
+        "CommAnalyzerTime",
+        "hccl_op_name",
+        "group_name",
+        "step",
+        "start_timestamp",
+        "elapse_time",
+        "transit_time",
+        "wait_time",
+        "synchronization_time",
+    )
+    parts, unreadable = [], 0
+    for name, group, step, start, elapse, transit, wait, sync in zip(*times.values(), strict=True):
+        if str(name).startswith(TOTAL):
+            continue
+        try:
+            parts.append(
+                OpParts(
+                    name=str(name),
+                    group_hash=str(group),
+                    step=step_number(str(step)),
+                    start_ns=scaled(start, NS_PER_US),
+                    dur_ns=scaled(elapse, NS_PER_MS),
+                    transit_ns=scaled(transit, NS_PER_MS),
+                    wait_ns=scaled(wait, NS_PER_MS),
+                    sync_ns=scaled(sync, NS_PER_MS),
+                    traffic=_without_sum(traffic.get((name, group, step), {}).values()),
+                )
+            )
+        except (TypeError, ValueError, ArithmeticError):
+            unreadable += 1
+    if unreadable:
+        database.ledger.add(database.file, "unreadable_entry", place="table CommAnalyzerTime", count=unreadable)
+    return parts
+
+
+def parts_from_tasks(
+    count: int,
+    collective: Int64,
+    plane: Text,
+    name: Text,
+    transport: Text,
+    size: Nullable,
+    ts: Int64,
+    dur: Int64,
+) -> TaskParts:
+    """Sum the parts of each collective on its master plane.
+
+    Transit are copies and reductions between chips and RDMA payloads, waiting are Notify_Wait tasks, and
+    synchronisation is the waiting before the first transit. The master plane is the lowest one that moved
+    bytes between chips; else the lowest one.
+
+    Args:
+        count: Number of collectives; `collective` of every task is below it.
+        collective: Collective of each task.
+        plane: Plane of each task; one without a plane tells nothing (planes run side by side).
+        name: Kind of each task.
+        transport: SDMA, RDMA, ... with the link type behind it.
+        size: Bytes of each task.
+        ts: Start of each task in nanoseconds.
+        dur: Length of each task in nanoseconds.
+    """
+    placed = plane.codes >= 0
+    moves = placed & _moves_between_chips(name, transport, size)
+    waits = placed & name.where(lambda text: text.replace("_", " ").lower() == "notify wait")
+    number = _plane_numbers(plane)
+    master = np.full(count, np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(master, collective[moves], number[moves])
+    without = master == np.iinfo(np.int64).max
+    lowest = np.full(count, np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(lowest, collective[placed], number[placed])
+    master[without] = lowest[without]
+    on_master = number == master[collective]
+    first_move = np.full(count, np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(first_move, collective[moves & on_master], ts[moves & on_master])
+    return TaskParts(
+        known=lowest != np.iinfo(np.int64).max,
+        transit_ns=_summed(count, collective, dur, moves & on_master),
+        wait_ns=_summed(count, collective, dur, waits & on_master),
+        sync_ns=_summed(
+            count, collective, dur, waits & on_master & (ts < first_move[collective]) & ~without[collective]
+        ),
+    )
+
+
+def json_steps(path: Path, file: str, ledger: Ledger) -> Iterator[tuple[int | None, dict[str, Any]]]:
+    """Yield step number and the entries of `p2p` and `collective` of a communication JSON file."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        ledger.add(file, "unreadable_file", example=error.strerror or str(error))
+        return
+    text = data.decode("utf-8-sig", errors="replace")
+    if "\ufffd" in text:
+        ledger.add(file, "invalid_utf8", count=text.count("\ufffd"))
+    try:
+        # Numbers stay decimal: start times have more digits than a float holds.
+        steps = msgspec.json.Decoder(dict[str, dict[str, dict[str, Any]]], float_hook=Decimal).decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        ledger.add(file, "json_syntax", example=str(error))
+        return
+    for key, kinds in steps.items():
+        for entries in kinds.values():
+            yield step_number(key), entries
+
+
+def step_number(key: str) -> int | None:
+    """Return N of `step<N>` or of `<N>`; None when no step is known."""
+    found = _STEP.match(key)
+    digits = found[1] if found else key
+    return int(digits) if digits.isascii() and digits.isdigit() else None
+
+
+def _op_from_json(key: str, step: int | None, entry: dict[str, Any]) -> OpParts:
+    name, _, group = key.partition("@")
+    times = entry["Communication Time Info"]
+    return OpParts(
+        name=name,
+        group_hash=group,
+        step=step,
+        start_ns=scaled(times["Start Timestamp(us)"], NS_PER_US),
+        dur_ns=scaled(times["Elapse Time(ms)"], NS_PER_MS),
+        transit_ns=scaled(times["Transit Time(ms)"], NS_PER_MS),
+        wait_ns=scaled(times["Wait Time(ms)"], NS_PER_MS),
+        sync_ns=scaled(times["Synchronization Time(ms)"], NS_PER_MS),
+        traffic=list(_bandwidths(entry.get("Communication Bandwidth Info", {}))),
+    )
+
+
+def _bandwidths(blocks: dict[str, Any]) -> Iterator[Traffic]:
+    found = [
+        _traffic(transport, block.get("Transit Size(MB)"), block.get("Transit Time(ms)"))
+        for transport, block in blocks.items()
+        if isinstance(block, dict)
+    ]
+    yield from _without_sum([traffic for traffic in found if traffic is not None])
+
+
+def _without_sum(found: Iterable[Traffic]) -> list[Traffic]:
+    found = list(found)
+    others = [traffic for traffic in found if traffic.transport not in (_SUM_OF_OTHERS, "RDMA")]
+    return [traffic for traffic in found if traffic.transport != _SUM_OF_OTHERS or not others]
+
+
+def _traffic(transport: str, size_mb: Any, time_ms: Any) -> Traffic | None:
+    try:
+        size, time = scaled(size_mb, BYTES_PER_MB), scaled(time_ms, NS_PER_MS)
+    except (TypeError, ValueError, ArithmeticError):
+        return None
+    return Traffic(transport, size, time) if size > 0 else None
+
+
+def scaled(value: Any, factor: int) -> int:
+    """Return a number times a factor, rounded; floats of a database by their shortest decimal form."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise TypeError(f"not a number: {value!r}")
+    number = value if isinstance(value, int | Decimal) else Decimal(repr(value))
+    scaled = int((Decimal(number) * factor).to_integral_value())
+    if not -(1 << 63) <= scaled < 1 << 63:
+        raise ValueError("outside int64")
+    return scaled
+
+
+def _moves_between_chips(name: Text, transport: Text, size: Nullable) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    payload = name.where(
+        lambda text: text.lower().startswith(("memcpy", "reduce", "rdmasend", "rdma_send", "write", "read"))
+    )
+    local = transport.where(lambda text: "ON_CHIP" in text or text.startswith("LOCAL"))
+    return payload & ~local & size.valid & (size.values > 0)
+
+
+def _plane_numbers(plane: Text) -> Int64:
+    numbers = [int(found[0]) if (found := re.search(r"\d+", value)) else 0 for value in plane.values]
+    return np.array([*numbers, 0], np.int64)[plane.codes]
+
+
+def _summed(count: int, collective: Int64, dur: Int64, mask: np.ndarray[Any, np.dtype[np.bool_]]) -> Int64:
+    total = np.zeros(count, np.int64)
+    np.add.at(total, collective[mask], dur[mask])
+    return total

@@ -1,0 +1,173 @@
+"""Which files a run folder of torch_npu holds, and what it says about itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from ascend_sn.formats.sqlite_columns import is_sqlite
+from ascend_sn.model.ledger import Ledger
+
+__all__ = [
+    "ANALYSIS_DB",
+    "OUTPUT",
+    "TEXT_FILES",
+    "RunInfo",
+    "info_folder",
+    "output_folder",
+    "profiler_database",
+    "read_run_info",
+    "run_files",
+]
+
+OUTPUT: Final = "ASCEND_PROFILER_OUTPUT"
+ANALYSIS_DB: Final = "analysis.db"
+PROFILER_DB: Final = re.compile(r"^ascend_pytorch_profiler(_-?\d+)?\.db$")
+TEXT_FILES: Final = (
+    "trace_view.json",
+    "kernel_details.csv",
+    "operator_details.csv",
+    "step_trace_time.csv",
+    "communication.json",
+    "communication_matrix.json",
+    "memory_record.csv",
+    "operator_memory.csv",
+    "npu_module_mem.csv",
+)
+"""Text exports that are read; operator_details.csv and the statistics repeat what others hold."""
+
+_MINDSPORE = re.compile(r"^(ascend_mindspore_profiler.*\.db|dataset\.csv|minddata_pipeline_.*)$")
+_INFO = re.compile(r"^profiler_info(?:_(-?\d+))?\.json$")
+_FOLDER = re.compile(r"^(?P<host>.+)_(?P<pid>\d+)_\d{14,20}_ascend_pt$")
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """What `profiler_info*.json` and `profiler_metadata.json` say; empty where they are absent or damaged."""
+
+    config: dict[str, Any] = field(default_factory=dict)
+    experimental: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    rank: int | None = None
+    start_ns: int | None = None
+    host: str | None = None
+    pid: int | None = None
+
+    @property
+    def level(self) -> str | None:
+        """Level_none, Level0, Level1 or Level2."""
+        level = self.experimental.get("_profiler_level")
+        return level if isinstance(level, str) else None
+
+    @property
+    def groups(self) -> dict[str, dict[str, Any]]:
+        """`parallel_group_info`: communicators of this rank by id."""
+        groups = self.metadata.get("parallel_group_info")
+        if not isinstance(groups, dict):
+            return {}
+        return {key: value for key, value in groups.items() if isinstance(value, dict)}
+
+
+def output_folder(folder: Path) -> Path | None:
+    """Return the folder with the exports: `ASCEND_PROFILER_OUTPUT`, or the folder itself when it holds them."""
+    for candidate in (folder / OUTPUT, folder):
+        if candidate.is_dir():
+            names = [child.name for child in candidate.iterdir()]
+            if any(_MINDSPORE.match(name) for name in names):
+                return None
+            if any(name in TEXT_FILES or PROFILER_DB.match(name) for name in names):
+                return candidate
+    return None
+
+
+def info_folder(folder: Path) -> Path:
+    """Return the folder with the JSON files: one up, when it is the exports that were opened."""
+    return folder.parent if folder.name == OUTPUT and not (folder / OUTPUT).is_dir() else folder
+
+
+def profiler_database(output: Path) -> Path | None:
+    """Return the profiler database among the exports, if there is one."""
+    found = sorted(child for child in output.iterdir() if PROFILER_DB.match(child.name))
+    return next((path for path in found if is_sqlite(path)), found[0] if found else None)
+
+
+def run_files(folder: Path) -> list[Path]:
+    """Return the files that are read, sorted."""
+    files = [child for child in folder.iterdir() if _INFO.match(child.name) or child.name == "profiler_metadata.json"]
+    output = output_folder(folder)
+    if output is not None:
+        for child in output.iterdir():
+            database = child.name == ANALYSIS_DB or PROFILER_DB.match(child.name.removesuffix("-wal"))
+            if child.name in TEXT_FILES or database:
+                files.append(child)
+    return sorted(path for path in files if path.is_file())
+
+
+def read_run_info(folder: Path, name_of: Any, ledger: Ledger) -> RunInfo:
+    """Read the two JSON files beside the exports; `name_of(path)` names a file in the ledger."""
+    info: dict[str, Any] = {}
+    rank: int | None = None
+    for path in sorted(child for child in folder.iterdir() if _INFO.match(child.name)):
+        found = _INFO.match(path.name)
+        info = _json_object(path, name_of(path), ledger)
+        rank = _integer(info.get("rank_id"))
+        if rank is None and found is not None:
+            rank = _integer(found[1])
+    metadata_path = folder / "profiler_metadata.json"
+    metadata = _json_object(metadata_path, name_of(metadata_path), ledger) if metadata_path.is_file() else {}
+    config = info.get("config")
+    config = config if isinstance(config, dict) else {}
+    named = _FOLDER.match(folder.name)
+    return RunInfo(
+        config=_object(config.get("common_config")),
+        experimental=_object(config.get("experimental_config")),
+        metadata=metadata,
+        versions={
+            key.removesuffix("_version"): str(info[key])
+            for key in ("torch_npu_version", "cann_version")
+            if isinstance(info.get(key), str)
+        },
+        rank=rank if rank is not None and rank >= 0 else None,
+        start_ns=_start_ns(_object(info.get("start_info")), _object(info.get("end_info"))),
+        host=named["host"] if named else None,
+        pid=int(named["pid"]) if named else None,
+    )
+
+
+def _start_ns(start: dict[str, Any], end: dict[str, Any]) -> int | None:
+    """Both clocks are known at the end only: the start is as far back as the monotonic clock says."""
+    times = (
+        _integer(end.get("collectionTimeEnd")),
+        _integer(end.get("MonotonicTimeEnd")),
+        _integer(start.get("start_monotonic")),
+    )
+    if times[0] is None or times[1] is None or times[2] is None:
+        return None
+    return times[0] - (times[1] - times[2])
+
+
+def _json_object(path: Path, file: str, ledger: Ledger) -> dict[str, Any]:
+    try:
+        value = msgspec.json.decode(path.read_bytes())
+    except OSError as error:
+        ledger.add(file, "unreadable_file", example=error.strerror or str(error))
+        return {}
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        ledger.add(file, "json_syntax", example=str(error))
+        return {}
+    return _object(value)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _integer(value: Any) -> int | None:
+    if isinstance(value, str) and value.strip().lstrip("-").isdigit() and len(value) < 20:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,206 @@
+"""Device side of a trace: tasks, communication operators, plane tasks, sampled values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from ascend_sn.formats.torch_npu.groups import group_hash
+from ascend_sn.formats.torch_npu.matching import lookup, packed
+from ascend_sn.formats.torch_npu.trace_events import COUNTER_KEYS, Codes, TraceEvents
+from ascend_sn.formats.torch_npu.trace_host import (
+    TraceHost,
+    checked,
+    enclosing_call,
+    flow_ends,
+    operator_starts,
+)
+from ascend_sn.formats.torch_npu.trace_processes import EventClasses, Threads
+from ascend_sn.model.ledger import Ledger
+from ascend_sn.model.rows import Int64, Nullable, Rows, Text, concatenate, conform
+from ascend_sn.model.tables import COUNTER
+
+__all__ = ["DeviceEvents", "read_counters", "read_device_events"]
+
+_GROUP = re.compile(r"^Group (.+) Communication$")
+
+
+@dataclass(frozen=True)
+class DeviceEvents:
+    """Device events of one kind and what the trace links them to.
+
+    Attributes:
+        index: Event positions.
+        name: Name of each.
+        type: Task type, or type of the plane task.
+        ts: Start in nanoseconds.
+        dur: Length in nanoseconds.
+        device: Accelerator.
+        stream: Stream of a task, plane of a plane task, null for an operator.
+        connection: Code of the connection id, -1 for none.
+        call: host_call_id of the launch.
+        operator: operator_id where the trace itself says so.
+    """
+
+    index: Int64
+    name: Text
+    type: Text
+    ts: Int64
+    dur: Int64
+    device: Nullable
+    stream: Text
+    connection: Codes
+    call: Nullable
+    operator: Nullable
+
+
+def read_device_events(
+    events: TraceEvents, classes: EventClasses, threads: Threads, host: TraceHost, file: str, ledger: Ledger
+) -> tuple[DeviceEvents, DeviceEvents, DeviceEvents, Text]:
+    """Return tasks, communication operators and plane tasks, and the group hash of each operator if it is named."""
+    tasks = checked(events, classes.tasks, file, ledger)
+    ops = checked(events, classes.ops, file, ledger)
+    planes = checked(events, classes.planes, file, ledger)
+    launched = np.concatenate([tasks, ops])
+    call = _calls(events, launched, host)
+    operator = _operators(events, launched, host)
+    split = len(tasks)
+    no_link = Nullable(np.zeros(len(planes), np.int64), np.zeros(len(planes), np.bool_))
+    thread_names = _thread_text(events, threads, ops)
+    return (
+        _events(
+            events,
+            threads,
+            tasks,
+            "Task Type",
+            events.text(events.tid[tasks]),
+            _first(call, split),
+            _first(operator, split),
+        ),
+        _events(
+            events, threads, ops, "Task Type", Text.constant(None, len(ops)), _rest(call, split), _rest(operator, split)
+        ),
+        _events(events, threads, planes, "task type", _thread_text(events, threads, planes), no_link, no_link),
+        thread_names.mapped(_named_group),
+    )
+
+
+def read_counters(events: TraceEvents, classes: EventClasses, file: str, ledger: Ledger) -> Rows:
+    """Return the sampled values; a series with a key that is not known is counted in the ledger."""
+    index = classes.counters
+    parts = []
+    told = np.zeros(len(index), np.bool_)
+    unit_names = events.argument_integers("acc_id", index)
+    for key, (unit, factor) in COUNTER_KEYS.items():
+        argument = events.arguments[key]
+        at = argument.at(index)
+        there = at >= 0
+        if not there.any():
+            continue
+        told |= there
+        names = events.text(events.name[index[there]])
+        if key == "value" and unit_names.valid.any():
+            names = _with_unit(names, Nullable(unit_names.values[there], unit_names.valid[there]))
+        parts.append(
+            conform(
+                COUNTER,
+                int(there.sum()),
+                name=names,
+                unit=unit,
+                ts_ns=events.ts[index[there]],
+                value=argument.number[at[there]] * factor,
+            )
+        )
+    if not told.all():
+        example = events.strings[events.name[index[~told][0]]]
+        ledger.add(file, "unknown_counter", count=int((~told).sum()), example=example, severity="info")
+    return concatenate(COUNTER, parts)
+
+
+def _events(
+    events: TraceEvents, threads: Threads, index: Int64, type_key: str, stream: Text, call: Nullable, operator: Nullable
+) -> DeviceEvents:
+    pids, at = np.unique(events.pid[index], return_inverse=True)
+    device_of = np.array([threads.device.get(pid, -1) for pid in pids.tolist()], np.int64)[at]
+    return DeviceEvents(
+        index=index,
+        name=events.text(events.name[index]),
+        type=events.argument_text(type_key, index),
+        ts=events.ts[index],
+        dur=events.dur[index],
+        device=Nullable(device_of, device_of >= 0),
+        stream=stream,
+        connection=events.argument_codes("connection_id", index),
+        call=call,
+        operator=operator,
+    )
+
+
+def _calls(events: TraceEvents, index: Int64, host: TraceHost) -> Nullable:
+    """Host call of each device event: by connection id, else by the HostToDevice arrow."""
+    connection = events.argument_codes("connection_id", index).astype(np.int64)
+    found = np.where(connection >= 0, lookup(host.connection.astype(np.int64), connection), -1)
+    open_ = np.flatnonzero(found < 0)
+    ends, starts = flow_ends(events, "HostToDevice") if len(open_) and len(host.calls) else (open_[:0], open_[:0])
+    if len(ends):
+        keys, wanted = _place_keys(events, ends, index[open_])
+        end = lookup(keys, wanted)
+        arrow = starts[end[end >= 0]]
+        # The arrow starts inside the call, not with it.
+        found[open_[end >= 0]] = enclosing_call(events, host.calls, events.tid[arrow], events.ts[arrow])
+    return Nullable(found + host.first_call, found >= 0)
+
+
+def _operators(events: TraceEvents, index: Int64, host: TraceHost) -> Nullable:
+    """Operator of each device event that an `async_npu` arrow reaches."""
+    ends, starts = flow_ends(events, "async_npu")
+    if not len(ends) or not len(index):
+        return Nullable(np.zeros(len(index), np.int64), np.zeros(len(index), np.bool_))
+    operator = operator_starts(events, host.operators, events.tid[starts], events.ts[starts])
+    keys, wanted = _place_keys(events, ends, index)
+    end = lookup(keys, wanted)
+    found = np.where(end >= 0, operator[end], -1)
+    return Nullable(found, found >= 0)
+
+
+def _place_keys(events: TraceEvents, left: Int64, right: Int64) -> tuple[Int64, Int64]:
+    return packed(
+        (events.pid[left].astype(np.int64), events.pid[right].astype(np.int64)),
+        (events.tid[left].astype(np.int64), events.tid[right].astype(np.int64)),
+        (events.ts[left], events.ts[right]),
+    )
+
+
+def _thread_text(events: TraceEvents, threads: Threads, index: Int64) -> Text:
+    pids, tids = events.pid[index].astype(np.int64), events.tid[index].astype(np.int64)
+    width = len(events.strings) + 1
+    places, codes = np.unique((pids + 1) * width + tids + 1, return_inverse=True)
+    names = []
+    for place in places.tolist():
+        pid, tid = place // width - 1, place % width - 1
+        names.append(threads.thread.get((pid, tid), events.strings[tid] if tid >= 0 else ""))
+    return Text(codes.astype(np.int32), names)
+
+
+def _named_group(thread: str) -> str | None:
+    """Newer versions name the group in its thread; older ones only number it."""
+    found = _GROUP.match(thread)
+    if found is None or found[1].isdigit():
+        return None
+    return group_hash(found[1])
+
+
+def _with_unit(names: Text, unit: Nullable) -> Text:
+    decoded = names.decode()
+    pairs = zip(decoded, unit.values.tolist(), unit.valid.tolist(), strict=True)
+    return Text.of(f"Acc PMU {number}/{name}" if ok else name for name, number, ok in pairs)
+
+
+def _first(numbers: Nullable, split: int) -> Nullable:
+    return Nullable(numbers.values[:split], numbers.valid[:split])
+
+
+def _rest(numbers: Nullable, split: int) -> Nullable:
+    return Nullable(numbers.values[split:], numbers.valid[split:])

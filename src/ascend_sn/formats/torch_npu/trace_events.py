@@ -1,0 +1,217 @@
+"""Events of trace_view.json in columns, whatever process they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ascend_sn.model.ledger import Ledger
+from ascend_sn.model.rows import Int64, Nullable, Text
+
+__all__ = ["COUNTER_KEYS", "SparseArgument", "TraceEvents", "read_trace_events"]
+
+Codes = npt.NDArray[np.int32]
+
+COUNTER_KEYS: Final = {
+    "MHz": ("MHz", 1.0),
+    "KB": ("bytes", 1024.0),
+    "Read(MB/s)": ("bytes/s", 1048576.0),
+    "Write(MB/s)": ("bytes/s", 1048576.0),
+    "Tx(MB/s)": ("bytes/s", 1048576.0),
+    "Rx(MB/s)": ("bytes/s", 1048576.0),
+    "Throughput(MB/s)": ("bytes/s", 1048576.0),
+    "Bandwidth(MB/s)": ("bytes/s", 1048576.0),
+    # The values are fractions, whatever the sign in the key says.
+    "Hit Rate(%)": ("ratio", 1.0),
+    "value": ("level", 1.0),
+    "Mata Bw Level": ("level", 1.0),
+    "L2 Buffer Bw Level": ("level", 1.0),
+    "mV": ("mV", 1.0),
+    "Percent": ("percent", 1.0),
+}
+"""Keys of counter events: our unit and the factor to it (KB and MB are powers of two here)."""
+
+_INTEGERS: Final = (
+    *("correlation_id", "Sequence number", "Physic Stream Id", "Stream Id", "Task Id", "stream id", "task id"),
+    *("src rank", "dst rank", "size(Byte)", "count", "data size(Byte)", "acc_id", "Subtask Id"),
+)
+_TEXTS: Final = (
+    *("name", "labels", "connection_id", "level", "item_id", "Task Type", "data_type", "alg_type"),
+    *("task type", "transport type", "link type", "notify_id", "memcpy direction"),
+    *("Input Dims", "Input type", "Call stack", "Module Hierarchy"),
+)
+ARGUMENT_KEYS: Final = (*_TEXTS, *_INTEGERS, *COUNTER_KEYS)
+
+_ABSENT, _TEXT, _INTEGER, _NUMBER, _BOOL, _NULL = range(6)
+
+
+@dataclass(frozen=True)
+class SparseArgument:
+    """One argument of the events that have it: `event` is ascending."""
+
+    event: Int64
+    code: Codes
+    integer: Int64
+    is_integer: npt.NDArray[np.bool_]
+    number: npt.NDArray[np.float64]
+
+    def at(self, events: Int64) -> Int64:
+        """Return the position of each asked event, -1 where it has no such argument."""
+        if not len(self.event):
+            return np.full(len(events), -1, np.int64)
+        at = np.searchsorted(self.event, events).clip(max=len(self.event) - 1)
+        return np.where(self.event[at] == events, at, -1)
+
+
+@dataclass(frozen=True)
+class TraceEvents:
+    """All events of one file; text columns are codes into `strings`, -1 where absent.
+
+    Attributes:
+        ph: ASCII code of the phase.
+        ts: Start in nanoseconds; valid where `has_ts`.
+        dur: Length in nanoseconds.
+        arguments: Chosen arguments by key.
+        truncated: Whether the file ends early.
+    """
+
+    strings: Sequence[str]
+    ph: npt.NDArray[np.uint8]
+    name: Codes
+    cat: Codes
+    pid: Codes
+    tid: Codes
+    id: Codes
+    ts: Int64
+    dur: Int64
+    has_ts: npt.NDArray[np.bool_]
+    arguments: dict[str, SparseArgument]
+    truncated: bool
+
+    def __len__(self) -> int:
+        return len(self.ph)
+
+    def text(self, codes: Codes) -> Text:
+        """Return a text column with only the strings that it uses."""
+        used, positions = np.unique(codes, return_inverse=True)
+        missing = int(np.searchsorted(used, 0))
+        compact = np.where(positions < missing, -1, positions - missing).astype(np.int32)
+        return Text(compact, [self.strings[code] for code in used[missing:].tolist()])
+
+    def argument_codes(self, key: str, events: Int64) -> Codes:
+        """Return codes of an argument's text for some events, -1 where absent."""
+        argument = self.arguments[key]
+        at = argument.at(events)
+        if not len(argument.code):
+            return np.full(len(events), -1, np.int32)
+        return np.where(at >= 0, argument.code[at], np.int32(-1)).astype(np.int32)
+
+    def argument_text(self, key: str, events: Int64) -> Text:
+        """Return an argument as text for some events."""
+        return self.text(self.argument_codes(key, events))
+
+    def argument_integers(self, key: str, events: Int64) -> Nullable:
+        """Return an argument as integers for some events; null where it is absent or another thing."""
+        argument = self.arguments[key]
+        at = argument.at(events)
+        if not len(argument.integer):
+            return Nullable(np.zeros(len(events), np.int64), np.zeros(len(events), np.bool_))
+        return Nullable(argument.integer[at], (at >= 0) & argument.is_integer[at])
+
+    def has_argument(self, key: str) -> npt.NDArray[np.bool_]:
+        """Return the mask of events that have an argument."""
+        mask = np.zeros(len(self), np.bool_)
+        mask[self.arguments[key].event] = True
+        return mask
+
+    def with_name(self, codes: Codes, predicate: Any) -> npt.NDArray[np.bool_]:
+        """Return the mask of codes whose text fulfils `predicate(text)`."""
+        return self.text(codes).where(predicate)
+
+
+def read_trace_events(path: Path, file: str, ledger: Ledger) -> TraceEvents | None:
+    """Scan the file; what could not be read goes to the ledger. None when there is no event in it."""
+    from ascend_sn._native.trace_scan import scan_blocks
+
+    blocks: list[dict[str, Any]] = []
+    sparse: dict[str, list[SparseArgument]] = {key: [] for key in ARGUMENT_KEYS}
+    damage: dict[str, list[Any]] = {}
+    strings: Sequence[str] = ()
+    count = 0
+    try:
+        for columns in scan_blocks(path, ARGUMENT_KEYS):
+            blocks.append(_block(columns))
+            for key in ARGUMENT_KEYS:
+                sparse[key].append(_sparse(columns.args[key], count))
+            count += columns.count
+            strings = columns.strings
+            for kind, offset, times, example in columns.damage:
+                damage.setdefault(kind, [offset, 0, example])[1] += times
+    except OSError as error:
+        ledger.add(file, "unreadable_file", example=error.strerror or str(error))
+        return None
+    truncated = _report(damage, count, file, ledger)
+    if not count:
+        ledger.add(file, "no_events", example="no event could be read")
+        return None
+    merged = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+    arguments = {key: _joined(parts) for key, parts in sparse.items()}
+    return TraceEvents(strings=strings, arguments=arguments, truncated=truncated, **merged)
+
+
+def _block(columns: Any) -> dict[str, Any]:
+    return {
+        "ph": columns.ph,
+        "name": columns.name,
+        "cat": columns.cat,
+        "pid": columns.pid,
+        "tid": columns.tid,
+        "id": columns.id,
+        "ts": columns.ts_ns,
+        "dur": columns.dur_ns,
+        "has_ts": columns.has_ts.astype(np.bool_),
+    }
+
+
+def _sparse(argument: Any, first: int) -> SparseArgument:
+    there = np.flatnonzero((argument.kind != _ABSENT) & (argument.kind != _NULL))
+    kind = argument.kind[there]
+    return SparseArgument(
+        event=there.astype(np.int64) + first,
+        code=argument.code[there],
+        integer=argument.value[there],
+        is_integer=kind == _INTEGER,
+        number=np.where(kind == _INTEGER, argument.value[there].astype(np.float64), argument.number[there]),
+    )
+
+
+def _joined(parts: list[SparseArgument]) -> SparseArgument:
+    return SparseArgument(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("event", "code", "integer")),
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("is_integer", "number")),
+    )
+
+
+_HARMLESS: Final = frozenset({"unclosed_array", "rounded_time"})
+
+
+def _report(damage: dict[str, list[Any]], count: int, file: str, ledger: Ledger) -> bool:
+    truncated = False
+    for kind, (offset, times, example) in damage.items():
+        if kind == "truncated":
+            truncated = True
+            example = f"the file ends early; {count} complete events were read"
+        ledger.add(
+            file,
+            kind,
+            place=f"byte {offset}",
+            count=times,
+            example=example,
+            severity="info" if kind in _HARMLESS else "damage",
+        )
+    return truncated

@@ -1,0 +1,129 @@
+"""Which process and thread of a trace is what: Python, CANN, the device, its groups and planes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ascend_sn.formats.torch_npu.trace_events import TraceEvents
+from ascend_sn.model.rows import Int64
+
+__all__ = ["EventClasses", "Threads", "classify", "read_threads"]
+
+Mask = npt.NDArray[np.bool_]
+
+_COMMUNICATION: Final = frozenset({"HCCL", "Communication"})
+_OVERLAP: Final = frozenset({"Computing", "Communication", "Communication(Not Overlapped)", "Free"})
+_LABEL = re.compile(r"^NPU (\d+)$")
+_X, _C, _M = ord("X"), ord("C"), ord("M")
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Names from metadata events, by codes of pid and tid."""
+
+    process: dict[int, str]
+    thread: dict[tuple[int, int], str]
+    device: dict[int, int]
+    python_pid: int | None
+
+
+@dataclass(frozen=True)
+class EventClasses:
+    """Positions of the events of each kind, in file order."""
+
+    operators: Int64
+    queues: Int64
+    frames: Int64
+    ranges: Int64
+    collections: Int64
+    calls: Int64
+    tasks: Int64
+    ops: Int64
+    planes: Int64
+    counters: Int64
+
+
+def read_threads(events: TraceEvents) -> Threads:
+    """Read the metadata events; the device of a process is in its label or in its pid."""
+    metadata = np.flatnonzero(events.ph == _M)
+    kinds = events.text(events.name[metadata]).decode()
+    names = events.argument_text("name", metadata).decode()
+    labels = events.argument_text("labels", metadata).decode()
+    process: dict[int, str] = {}
+    thread: dict[tuple[int, int], str] = {}
+    labelled: dict[int, int] = {}
+    pids, tids = events.pid[metadata].tolist(), events.tid[metadata].tolist()
+    for kind, name, label, pid, tid in zip(kinds, names, labels, pids, tids, strict=True):
+        if kind == "process_name" and name is not None:
+            process[pid] = name
+        elif kind == "thread_name" and name is not None:
+            thread[pid, tid] = name
+        elif kind == "process_labels" and label is not None and (found := _LABEL.match(label)):
+            labelled[pid] = int(found[1])
+    python = next((_number(events.strings[pid]) for pid, name in process.items() if name == "Python"), None)
+    device: dict[int, int] = {}
+    for pid in process:
+        number = _number(events.strings[pid])
+        if pid in labelled:
+            device[pid] = labelled[pid]
+        elif number is not None and python is not None and number >> 10 == python:
+            # pid = os_pid << 10 | sort_index << 5 | device
+            device[pid] = number & 31
+    return Threads(process, thread, device, python)
+
+
+def classify(events: TraceEvents, threads: Threads) -> EventClasses:
+    """Sort events into kinds, by category and arguments first: a cut file lacks the metadata events."""
+    slices = (events.ph == _X) & events.has_ts
+    category = events.text(events.cat)
+    operators = slices & category.matches(["cpu_op", "user_annotation"])
+    queues = slices & category.matches(["enqueue", "dequeue"])
+    frames = slices & category.matches(["python_function"])
+    left = slices & ~(operators | queues | frames)
+    tasks = left & events.has_argument("Task Type")
+    left &= ~tasks
+    calls = left & events.has_argument("level")
+    left &= ~calls
+    collective = _of_processes(events, threads, _COMMUNICATION)
+    planes = left & (events.has_argument("task type") | events.has_argument("notify_id"))
+    left &= ~planes
+    ops = left & (events.has_argument("alg_type") | (collective & _thread_starts(events, threads, "Group")))
+    left &= ~ops
+    overlap = _of_processes(events, threads, frozenset({"Overlap Analysis"}))
+    overlap |= events.text(events.name).matches(_OVERLAP) & ~_of_processes(events, threads, frozenset({"Python"}))
+    left &= ~overlap
+    collections = left & _of_processes(events, threads, frozenset({"Python GC"}))
+    return EventClasses(
+        operators=np.flatnonzero(operators),
+        queues=np.flatnonzero(queues),
+        frames=np.flatnonzero(frames),
+        ranges=np.flatnonzero(left & ~collections),
+        collections=np.flatnonzero(collections),
+        calls=np.flatnonzero(calls),
+        tasks=np.flatnonzero(tasks),
+        ops=np.flatnonzero(ops),
+        planes=np.flatnonzero(planes),
+        counters=np.flatnonzero((events.ph == _C) & events.has_ts),
+    )
+
+
+def _of_processes(events: TraceEvents, threads: Threads, names: frozenset[str]) -> Mask:
+    pids = [pid for pid, name in threads.process.items() if name in names]
+    return np.isin(events.pid, np.array(pids, np.int32))
+
+
+def _thread_starts(events: TraceEvents, threads: Threads, word: str) -> Mask:
+    mask = np.zeros(len(events), np.bool_)
+    for (pid, tid), name in threads.thread.items():
+        if name.startswith(word):
+            mask |= (events.pid == pid) & (events.tid == tid)
+    return mask
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
