@@ -40,6 +40,8 @@ def load_manifest(folder: Path) -> Manifest:
         version = int(raw["version"])
     except (OSError, msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
         raise StoreError(path, f"the manifest cannot be read: {error}") from error
+    if version < 1:
+        raise StoreError(path, f"the manifest is damaged: there is no version {version}")
     if version > RUN_VERSION:
         raise RunVersionError(folder, version, RUN_VERSION)
     while version < RUN_VERSION:
