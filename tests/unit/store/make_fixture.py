@@ -20,7 +20,7 @@ def make_fixture(target: Path) -> None:
     drawn = DrawnReader()
     with (
         tempfile.TemporaryDirectory() as folder,
-        mock.patch("ascend_sn.formats.discover.readers", lambda: (drawn.reader,)),
+        mock.patch("ascend_sn.formats.discover.readers", return_value=(drawn.reader,)),
     ):
         source = Path(folder) / "drawn"
         write_drawn(source / "first.txt", rank=1, kernels=3, lost=2)

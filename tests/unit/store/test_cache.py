@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from ascend_sn.errors import StoreError
-from ascend_sn.store import Run, open_run
-from ascend_sn.store import fingerprint as fingerprint_module
-from ascend_sn.store import ingest as ingest_module
+from ascend_sn.store import Run, fingerprint as fingerprint_module, ingest as ingest_module, open_run
 from tests.unit.store.drawn_reader import DrawnReader, write_drawn
 
 
