@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ascend_sn.derive.steps import assign_steps, ensure_steps, period
 from tests.unit.derive.captures import capture, column, slices
