@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 import numpy as np
@@ -11,9 +11,12 @@ import numpy as np
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Int64, Text
 
-__all__ = ["Name", "Names", "read_names"]
+__all__ = ["Name", "Names", "Small", "read_names"]
 
 MAX_BYTES: Final = 1 << 30
+
+
+Small = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 
 
 class Name(msgspec.Struct, frozen=True):
@@ -23,7 +26,7 @@ class Name(msgspec.Struct, frozen=True):
     text: str
     op: str | None = None
     group: str | None = None
-    ranks: list[int] | None = None
+    ranks: list[Small] | None = None
     dtype: str | None = None
     unit: str | None = None
     module: str | None = None

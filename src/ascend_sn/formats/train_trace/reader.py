@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Annotated, Any, Final, get_args
 
 import msgspec
 import numpy as np
@@ -14,7 +14,7 @@ from ascend_sn.formats.heads import read_head
 from ascend_sn.formats.reader import HEAD_BYTES, Candidate, Reader, Source
 from ascend_sn.formats.train_trace import marks, spans
 from ascend_sn.formats.train_trace.coverage import coverage_of
-from ascend_sn.formats.train_trace.names import Names, read_names
+from ascend_sn.formats.train_trace.names import Names, Small, read_names
 from ascend_sn.formats.train_trace.stream import Events, is_trace_head, read_events
 from ascend_sn.model import trace_schema as schema
 from ascend_sn.model.capture import Capture, DeviceKind, ProfileHeader
@@ -24,6 +24,7 @@ from ascend_sn.model.rows import Rows, Text
 __all__ = ["READER"]
 
 _NAME: Final = "train.trace"
+_LAST_NS: Final = (1 << 63) - 1
 _KNOWN_KINDS: Final = np.isin(
     np.arange(256),
     [
@@ -34,16 +35,19 @@ _KNOWN_KINDS: Final = np.isin(
 )
 
 
+_Large = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+
+
 class _Process(msgspec.Struct, frozen=True):
     """The process header in the schema's metadata."""
 
     host: str | None = None
-    pid: int | None = None
-    start_ns: int | None = None
-    rank: int | None = None
-    world_size: int | None = None
+    pid: _Large | None = None
+    start_ns: _Large | None = None
+    rank: Small | None = None
+    world_size: Small | None = None
     device_kind: str = "host"
-    device_id: int | None = None
+    device_id: Small | None = None
     versions: dict[str, str] = {}
 
 
@@ -127,13 +131,14 @@ def _trace(source: Source, path: Path, file: str, ledger: Ledger) -> _Trace:
     if not bool(known.all()):
         strange = np.unique(events.kind[~known]).tolist()
         ledger.add(file, "unknown_kind", count=int((~known).sum()), example=f"kinds {strange} are not of this version")
-    backwards = events.dur_ns < 0
-    if bool(backwards.any()):
-        ledger.add(file, "negative_duration", count=int(backwards.sum()), example="left out")
+    impossible = (events.dur_ns < 0) | (events.ts_ns < 0) | (events.ts_ns > _LAST_NS - np.maximum(events.dur_ns, 0))
+    if bool(impossible.any()):
+        example = "rows with a negative or endless time are left out"
+        ledger.add(file, "impossible_time", count=int(impossible.sum()), example=example)
     names_path = path.with_name(schema.NAMES_NAME)
     names = read_names(names_path, _relative(source, names_path), ledger)
     return _Trace(
-        events=events.take(known & ~backwards),
+        events=events.take(known & ~impossible),
         names=names,
         process=_decoded(events.metadata, schema.PROCESS_KEY, _Process, file, ledger) or _Process(),
         config=_decoded(events.metadata, schema.CONFIG_KEY, dict[str, Any], file, ledger) or {},

@@ -302,7 +302,7 @@ def test_rows_of_a_later_version_and_rows_without_meaning_are_counted(tmp_path: 
     assert table(capture, "span", "name") == [("forward",)]
     assert {(entry.kind, entry.count) for entry in capture.ledger.entries} == {
         ("unknown_kind", 1),
-        ("negative_duration", 1),
+        ("impossible_time", 1),
     }
 
 
