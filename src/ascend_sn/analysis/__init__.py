@@ -15,6 +15,7 @@ from ascend_sn.analysis import (
     collective_parts as _collective_parts,
     communication_summary as _communication_summary,
     data_quality as _data_quality,
+    free_time_causes as _free_time_causes,
     input_pipeline as _input_pipeline,
     kernel_statistics as _kernel_statistics,
     link_matrix as _link_matrix,
@@ -44,6 +45,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _link_matrix.ANALYSIS,
     _memory_peak.ANALYSIS,
     _memory_by_operator.ANALYSIS,
+    _free_time_causes.ANALYSIS,
 )
 
 BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
@@ -90,6 +92,7 @@ communication_summary = _public(_communication_summary.ANALYSIS)
 link_matrix = _public(_link_matrix.ANALYSIS)
 memory_peak = _public(_memory_peak.ANALYSIS)
 memory_by_operator = _public(_memory_by_operator.ANALYSIS)
+free_time_causes = _public(_free_time_causes.ANALYSIS)
 
 __all__ = [
     "ANALYSES",
@@ -99,6 +102,7 @@ __all__ = [
     "communication_summary",
     "data_quality",
     "data_score",
+    "free_time_causes",
     "input_pipeline",
     "kernel_statistics",
     "link_matrix",
