@@ -1,9 +1,9 @@
 """Draw traces instead of building rows.
 
 `timeline` takes lanes of one character per nanosecond. A run of the same letter is one slice; a dot is
-nothing; `'` starts a new slice of the same letter. Lanes:
+nothing; a `'` is the first nanosecond of another slice of the letter before it. Lanes:
 
-    r0 s1 |AAAA..B|     kernels on stream 1 of rank 0 (profile 0); the letter is the name
+    r0 s1 |AAA'A..B|    kernels on stream 1 of rank 0 (profile 0); the letter is the name
     r0 step |111222|    steps, numbered by the digit
     r0 host |dddffbb|   operators by phase: d data, f forward, b backward, o optimizer, x other
 
@@ -139,12 +139,14 @@ def insert(db: DuckDBPyConnection, table: str, **values: Any) -> None:
 
 
 def _slices(drawn: str) -> list[tuple[str, int, int]]:
-    """Runs of one letter as (letter, start, length); a `'` continues the time but begins a new slice."""
+    """Runs of one letter as (letter, start, length); a `'` begins another one of the letter before it."""
     found: list[tuple[str, int, int]] = []
     at = 0
     while at < len(drawn):
         letter = drawn[at]
         end = at + 1
+        if letter == "'":
+            letter = found[-1][0]
         while end < len(drawn) and drawn[end] == letter:
             end += 1
         if letter not in ". ":

@@ -64,13 +64,15 @@ class Missing(msgspec.Struct, frozen=True):
 def evaluate(analysis: Analysis, db: DuckDBPyConnection) -> DuckDBPyRelation:
     """Run an analysis on the tables visible in `db`; one relation out.
 
-    Results are materialised, so later queries on the connection cannot change them.
+    A combined result is materialised: it was made from the view that the next analysis replaces.
     """
     result = analysis.per_profile(db)
     if analysis.combine is None:
         return result
     materialise(db, COMBINED_VIEW, result)
-    return analysis.combine(db)
+    final = f"{analysis.name}_result"
+    materialise(db, final, analysis.combine(db))
+    return db.table(final)
 
 
 def missing_needs(needs: Iterable[Need], db: DuckDBPyConnection) -> Missing | None:
