@@ -2,10 +2,11 @@
 #ifndef ASCEND_SN_ARRAYS_H
 #define ASCEND_SN_ARRAYS_H
 
+#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdint.h>
 
-#define MAX_ARRAYS 12
+#define MAX_ARRAYS 16
 
 typedef struct {
     Py_buffer views[MAX_ARRAYS];
@@ -33,5 +34,6 @@ int take_int64(PyObject *value, int64_t *out);
 
 extern PyMethodDef interval_methods[];
 extern PyMethodDef nesting_methods[];
+extern PyMethodDef scan_methods[];
 
 #endif

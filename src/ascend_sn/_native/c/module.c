@@ -1,12 +1,19 @@
 /* The extension module ascend_sn._native._core; its Python faces are the modules beside it. */
 #include "arrays.h"
 
+#include <unistd.h>
+
+#include "strings.h"
+
 /* The build looks for this text to see whether the sources have changed. */
 static const char sources[] = ASCEND_SN_SOURCES;
 
 static int add_functions(PyObject *module)
 {
-    PyMethodDef *tables[] = {interval_methods, nesting_methods};
+    uint64_t seed;
+    if (getentropy(&seed, sizeof seed) == 0)
+        hash_seed = seed;
+    PyMethodDef *tables[] = {interval_methods, nesting_methods, scan_methods};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0)
             return -1;

@@ -1,0 +1,89 @@
+/* Tokens of JSON text. All loops end at the NUL after the window. */
+#ifndef ASCEND_SN_TEXT_H
+#define ASCEND_SN_TEXT_H
+
+#include "scan.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+static inline const uint8_t *skip_space(const uint8_t *p)
+{
+    while (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')
+        p++;
+    return p;
+}
+
+/* The first quote or backslash at or after p, or a place at or beyond `end`. */
+static inline const uint8_t *quote_or_backslash(const uint8_t *p, const uint8_t *end)
+{
+#if defined(__SSE2__)
+    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
+    for (; p < end; p += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+        int hits = _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)));
+        if (hits)
+            return p + __builtin_ctz((unsigned)hits);
+    }
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+    const uint8x16_t quote = vdupq_n_u8('"'), backslash = vdupq_n_u8('\\');
+    for (; p < end; p += 16) {
+        uint8x16_t bytes = vld1q_u8(p);
+        uint8x16_t equal = vorrq_u8(vceqq_u8(bytes, quote), vceqq_u8(bytes, backslash));
+        uint64_t hits = vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(equal), 4)), 0);
+        if (hits)
+            return p + (__builtin_ctzll(hits) >> 2);
+    }
+#else
+    for (; p < end; p++)
+        if (*p == '"' || *p == '\\')
+            return p;
+#endif
+    return p;
+}
+
+/* From after the opening quote to the closing one; NULL where the window ends before. */
+static inline const uint8_t *text_end(const uint8_t *p, const uint8_t *end, int *escaped)
+{
+    *escaped = 0;
+    for (;;) {
+        p = quote_or_backslash(p, end);
+        if (p >= end)
+            return NULL;
+        if (*p == '"')
+            return p;
+        *escaped = 1;
+        p += 2;
+    }
+}
+
+/* A decimal number: mantissa * 10^scale, with what did not fit into 19 digits told apart. */
+typedef struct {
+    uint64_t mantissa;
+    int64_t scale;
+    int negative, whole, has_exponent; /* whole: no point, no exponent */
+    int rest, rest_half;               /* lost digits are not all zero; their first is 5 or more */
+    int lost;
+} Decimal;
+
+/* Read a number as JSON writes it; returns its end or NULL. */
+const uint8_t *take_decimal(const uint8_t *p, Decimal *number);
+/* Read a number as people write it in texts: a sign, leading zeros, a bare point are fine. */
+int text_decimal(const uint8_t *p, const uint8_t *end, Decimal *number);
+
+/* Microseconds to nanoseconds, half away from zero. Returns 0, or -1 when it is out of range. */
+int decimal_ns(const Decimal *microseconds, int64_t *ns, int *rounded);
+/* The whole number, if it is one that fits. */
+int decimal_int64(const Decimal *number, int64_t *value);
+/* The nearest double of the number that is written from `text` on. */
+double decimal_double(const Decimal *number, const uint8_t *text);
+
+/* Marks of a raw text: what about it is broken. */
+uint8_t inspect(const uint8_t *text, size_t length, int escaped);
+/* Resolve escapes; `out` has room for `length` bytes. Returns the new length. */
+size_t unescape(const uint8_t *text, size_t length, uint8_t *out);
+
+#endif
