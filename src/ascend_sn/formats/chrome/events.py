@@ -57,6 +57,10 @@ class Events:
             reals={key: values[index] for key, values in self.reals.items()},
         )
 
+    def bare(self) -> Events:
+        """Return the same events without arguments."""
+        return replace(self, texts={}, integers={}, reals={})
+
     def lasting(self, dur: Int64) -> Events:
         """Return the same events with other lengths."""
         return replace(self, dur=dur)

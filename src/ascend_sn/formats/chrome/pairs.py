@@ -11,9 +11,9 @@ from ascend_sn.formats.chrome.events import Events, thread_keys
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Int64
 
-__all__ = ["Pairs", "match", "paired"]
+__all__ = ["Pairs", "match", "paired", "paired_by_id"]
 
-_B = ord("B")
+_BEGINS = (ord("B"), ord("b"), ord("S"))
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,18 @@ def paired(events: Events, file: str, ledger: Ledger) -> Events:
 
     Ends without a begin are left out. Both go to the ledger with their number.
     """
+    return _slices(events, thread_keys(events.pid, events.tid), file, ledger)
+
+
+def paired_by_id(events: Events, file: str, ledger: Ledger) -> Events:
+    """Return asynchronous begin/end events as slices: those of one category and id belong together."""
+    return _slices(events, thread_keys(events.category, events.id), file, ledger)
+
+
+def _slices(events: Events, track: Int64, file: str, ledger: Ledger) -> Events:
     if not len(events):
         return events
-    found = match(thread_keys(events.pid, events.tid), events.ts, events.phase == _B)
+    found = match(track, events.ts, np.isin(events.phase, _BEGINS))
     last = int(events.ts.max())
     begin = np.concatenate([found.begin, found.open])
     end_ts = np.concatenate([events.ts[found.end], np.full(len(found.open), last, np.int64)])

@@ -31,10 +31,9 @@ def is_host_work(host: Events, strings: Sequence[str]) -> tuple[Bool, Bool]:
     communication = lookup(host.name, strings, lambda name: int(categories.is_host_communication(name)), 0) == 1
     operators = np.flatnonzero((host.kind == categories.OPERATOR) & ~communication)
     threads = thread_keys(host.pid, host.tid)
-    parent = nest(threads[operators], host.ts[operators], host.dur[operators]).parent
     leaf = np.zeros(len(host), np.bool_)
     leaf[operators] = True
-    leaf[operators[parent[parent >= 0]]] = False
+    leaf[operators[_holders(threads[operators], host.ts[operators], host.dur[operators])]] = False
     leaf &= lookup(host.name, strings, lambda name: int(name.startswith(_NO_WORK)), 1) == 0
     # What a communication call does inside itself on its own thread is part of it.
     calls = np.flatnonzero(communication)
@@ -45,6 +44,14 @@ def is_host_work(host: Events, strings: Sequence[str]) -> tuple[Bool, Bool]:
     contained[contained] = (host.ts + host.dur)[leaves[contained]] <= ends[inside[contained]]
     leaf[leaves[contained]] = False
     return leaf, communication
+
+
+def _holders(thread: Int64, ts: Int64, dur: Int64) -> Int64:
+    """Return the slices that hold another; one without length at the very end of a slice is beside it."""
+    parent = nest(thread, ts, dur).parent
+    child = np.flatnonzero(parent >= 0)
+    holder = parent[child]
+    return holder[ts[child] < ts[holder] + dur[holder]]
 
 
 def operations(host: Events, communication: Bool, strings: Sequence[str]) -> Text:
