@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from ascend_sn._native.trace_scan import TraceColumns
 
+from ascend_sn._native.trace_scan import TraceColumns
 from ascend_sn.formats.chrome.events import Events, Gathering, concatenate, lookup
 from ascend_sn.formats.chrome.pairs import paired
 from ascend_sn.formats.chrome.scanning import Scan

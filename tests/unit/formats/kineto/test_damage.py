@@ -7,8 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ascend_sn.errors import AscendSnError, EmptyInputError, FormatError
 from ascend_sn.formats.kineto.reader import EXECUTION_TRACE, READER
