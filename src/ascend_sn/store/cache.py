@@ -15,12 +15,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ascend_sn.errors import StoreError
 from ascend_sn.model.manifest import MANIFEST_NAME, ManifestProfile
 from ascend_sn.store.environment import cache_folder, cache_limit_bytes
-from ascend_sn.store.ingest import Earlier
 from ascend_sn.store.upgrade import load_manifest
+
+if TYPE_CHECKING:
+    from ascend_sn.store.ingest import Earlier
 
 __all__ = ["cached_run"]
 

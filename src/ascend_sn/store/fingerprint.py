@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -10,11 +11,14 @@ from ascend_sn.formats.discover import Discovery
 from ascend_sn.formats.reader import Source
 from ascend_sn.model.manifest import RUN_VERSION, ManifestSource
 
-__all__ = ["READER_VERSION", "run_key", "source_files", "source_key"]
+__all__ = ["READER_VERSION", "code_state", "run_key", "source_files", "source_key"]
 
 READER_VERSION: Final = 1
-"""Raised whenever a reader or `derive` gives other rows for the same file; old cache entries then lapse."""
+"""Raised whenever a reader or `derive` gives other rows for the same file. It is written into the manifest;
+cache entries lapse by themselves when the code that makes rows changes, see `code_state`."""
 
+_PACKAGE: Final = Path(__file__).parent.parent
+_MAKES_ROWS: Final = ("_native", "derive", "formats", "model")
 _SAMPLE: Final = 64 * 1024
 
 
@@ -25,9 +29,8 @@ def source_files(source: Source) -> list[ManifestSource]:
 
 def source_key(source: Source, files: list[ManifestSource]) -> str:
     """Return the cache key of one source."""
-    digest = hashlib.sha256(
-        f"{RUN_VERSION}/{READER_VERSION}/{source.reader.name}/{source.phase}".encode("utf-8", "surrogateescape")
-    )
+    made_by = f"{RUN_VERSION}/{READER_VERSION}/{code_state(*_MAKES_ROWS)}/{source.reader.name}/{source.phase}"
+    digest = hashlib.sha256(made_by.encode("utf-8", "surrogateescape"))
     for file in files:
         described = f"\0{file.path}\0{file.size_bytes}\0{file.mtime_ns}\0{file.inode}\0{file.hash}"
         digest.update(described.encode("utf-8", "surrogateescape"))
@@ -43,6 +46,21 @@ def run_key(found: Discovery, keys: list[str]) -> str:
     for name in found.foreign:
         state.update(f"\0{name}".encode("utf-8", "surrogateescape"))
     return f"{place[:16]}-{state.hexdigest()[:24]}"
+
+
+@cache
+def code_state(*folders: str) -> str:
+    """Return a text that changes whenever a file of the package's `folders` (all when none is named) changes.
+
+    What is kept in the cache was made by code; an upgrade, or an edit of the checkout, makes it again.
+    """
+    digest = hashlib.sha256()
+    for folder in sorted(folders) or [""]:
+        for path in sorted((_PACKAGE / folder).rglob("*")):
+            if path.suffix in (".py", ".so", ".toml", ".mo", ".j2"):
+                status = path.stat()
+                digest.update(f"{path.relative_to(_PACKAGE)}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
+    return digest.hexdigest()[:16]
 
 
 def _describe(path: Path, name: str) -> ManifestSource:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from ascend_sn.errors import InputError, StoreError
-from ascend_sn.formats.discover import discover
+from ascend_sn.errors import StoreError
 from ascend_sn.model.manifest import Manifest
 from ascend_sn.model.tables import BY_NAME
-from ascend_sn.store.cache import cached_run
-from ascend_sn.store.fingerprint import run_key, source_files, source_key
-from ascend_sn.store.ingest import Earlier, Progress, build_run
+from ascend_sn.store.locate import locate
 from ascend_sn.store.parquet import create_view
-from ascend_sn.store.upgrade import is_run_folder, load_manifest
-from ascend_sn.store.whole import check_whole
+from ascend_sn.store.upgrade import load_manifest
+
+if TYPE_CHECKING:
+    from ascend_sn.store.ingest import Progress
 
 __all__ = ["Run", "open_run"]
 
@@ -100,19 +99,5 @@ def open_run(path: str | Path, *, cache_dir: Path | None = None, progress: Progr
         RunVersionError: A run folder of a newer version.
         StoreError: A run folder in which files are missing or damaged, or a cache that cannot be written.
     """
-    root = Path(path)
-    try:
-        if root.is_dir() and is_run_folder(root):
-            check_whole(root, load_manifest(root))
-            return Run(root, root)
-        found = discover(root)
-        files = [source_files(source) for source in found.sources]
-    except OSError as error:
-        raise InputError(error.filename or root, f"cannot be read: {error.strerror}") from error
-    keys = [source_key(source, parts) for source, parts in zip(found.sources, files, strict=True)]
-
-    def build(building: Path, earlier: Earlier) -> None:
-        build_run(found, files, building, earlier=earlier, progress=progress)
-
-    folder = cached_run(run_key(found, keys), build, cache_dir=cache_dir)
-    return Run(folder, root)
+    location = locate(path, cache_dir=cache_dir, progress=progress)
+    return Run(location.folder, location.input)

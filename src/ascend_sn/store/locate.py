@@ -1,0 +1,76 @@
+"""From what the user names to the run folder that holds it; and small results kept beside a cached run.
+
+Nothing here needs DuckDB, so that a second look at an unchanged input costs little more than looking for
+changes.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ascend_sn.errors import InputError
+from ascend_sn.formats.discover import discover
+from ascend_sn.store.cache import cached_run
+from ascend_sn.store.fingerprint import run_key, source_files, source_key
+from ascend_sn.store.upgrade import is_run_folder, load_manifest
+from ascend_sn.store.whole import check_whole
+
+if TYPE_CHECKING:
+    from ascend_sn.store.ingest import Earlier, Progress
+
+__all__ = ["Location", "locate"]
+
+_RESULTS = "results"
+
+
+@dataclass(frozen=True)
+class Location:
+    """A run folder and the input it stands for; `is_cached` is false for a run folder of the user's."""
+
+    folder: Path
+    input: Path
+    is_cached: bool
+
+    def stored(self, name: str) -> bytes | None:
+        """Return a result kept under `name` by `keep`, None when there is none."""
+        try:
+            return (self.folder / _RESULTS / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Keep a result beside a cached run; a run folder of the user's is left as it is."""
+        if not self.is_cached:
+            return
+        results = self.folder / _RESULTS
+        results.mkdir(exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=results)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        Path(temporary).replace(results / name)
+
+
+def locate(path: str | Path, *, cache_dir: Path | None = None, progress: Progress | None = None) -> Location:
+    """Find the run folder of an input, reading it into the cache when it is not there; see `open_run`."""
+    root = Path(path)
+    try:
+        if root.is_dir() and is_run_folder(root):
+            check_whole(root, load_manifest(root))
+            return Location(root, root, is_cached=False)
+        found = discover(root)
+        files = [source_files(source) for source in found.sources]
+    except OSError as error:
+        raise InputError(error.filename or root, f"cannot be read: {error.strerror}") from error
+    keys = [source_key(source, parts) for source, parts in zip(found.sources, files, strict=True)]
+
+    def build(building: Path, earlier: Earlier) -> None:
+        from ascend_sn.store.ingest import build_run
+
+        build_run(found, files, building, earlier=earlier, progress=progress)
+
+    folder = cached_run(run_key(found, keys), build, cache_dir=cache_dir)
+    return Location(folder, root, is_cached=True)
