@@ -19,11 +19,12 @@ from ascend_sn.report.quantities import bytes_text, count_text, duration_text, p
 from ascend_sn.report.views import View, telling_ranks
 from ascend_sn.report.wording import (
     absence_text,
-    coverage_text,
+    coverage_lines,
     damage_text,
     health_text,
     members_text,
     rank_text,
+    ranking_text,
     share_text,
     subject_text,
 )
@@ -104,7 +105,12 @@ class _Screen:
         health = self.document.health
         style = "bold #D55E00" if health.damage_count else "bold #009E73"
         self._labelled("health.title", [health_text(health, self.language)], style)
-        lines = [damage_text(damage, self.language) for damage in health.damage]
+        room = self.columns - _INDENT
+        lines = [
+            text if damage.severity == "damage" else shortened(text, room)
+            for damage in health.damage
+            for text in [damage_text(damage, self.language)]
+        ]
         self._indented(lines[:_LINES], more=len(lines) - _LINES)
 
     def _verdict(self) -> None:
@@ -156,7 +162,7 @@ class _Screen:
             return
         kernels = self.view.rows(section.kernels, _KERNELS)
         if kernels:
-            self._heading("kernels.title", "ranking.of", shown=len(kernels), all=section.kernel_type_count)
+            self._ranking("kernels.title", len(kernels), section.kernel_type_count)
             table = self._table("", "column.core", "column.calls", "column.total", "column.mean", "column.share")
             for row in kernels:
                 table.add_row(
@@ -170,7 +176,7 @@ class _Screen:
             self._print(table)
         operators = self.view.rows(section.operators, _OPERATORS)
         if operators:
-            self._heading("operators.title", "ranking.of", shown=len(operators), all=section.operator_count)
+            self._ranking("operators.title", len(operators), section.operator_count)
             table = self._table("", "column.calls", "column.device", "column.host", "column.mean", "column.share")
             for operator in operators:
                 table.add_row(
@@ -230,7 +236,7 @@ class _Screen:
             table.add_row(printable(peak.component), *("-" if size is None else bytes_text(size) for size in sizes))
         self._print(table)
         if "memory" in self.view.sections and len(self.view.sections) == 1 and section.operators:
-            self._heading("memory.operators", "ranking.of", shown=len(section.operators), all=section.operator_count)
+            self._ranking("memory.operators", len(section.operators), section.operator_count)
             table = self._table("", "column.retained", "column.peak", "column.allocations")
             for row in self.view.rows(section.operators, _KERNELS):
                 table.add_row(
@@ -245,7 +251,7 @@ class _Screen:
         self._absent("fusion.title", self.language.text("fusion.not-available"))
 
     def _notes(self) -> None:
-        lines = [coverage_text(entry, self.language) for entry in self.document.health.not_collected]
+        lines = coverage_lines(self.document.health, self.language)
         if lines:
             self.console.print()
             self._labelled("notes.not-collected", lines[:_LINES], "bold")
@@ -257,6 +263,11 @@ class _Screen:
         line = Text(self.language.text(title), style="bold")
         if remark is not None:
             line.append("  " + self.language.text(remark, **params), style="not bold dim")
+        self.console.print(line, soft_wrap=True)
+
+    def _ranking(self, title: str, shown: int, total: int) -> None:
+        line = Text(self.language.text(title), style="bold")
+        line.append("  " + ranking_text(shown, total, self.language), style="not bold dim")
         self.console.print(line, soft_wrap=True)
 
     def _absent(self, title: str, text: str) -> None:

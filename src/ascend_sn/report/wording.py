@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from ascend_sn.report.document import Coverage, Damage, Document, Health, Operation, Section
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable, shortened
@@ -11,13 +13,16 @@ from ascend_sn.report.quantities import count_text, percent_text
 
 __all__ = [
     "absence_text",
+    "coverage_lines",
     "coverage_text",
     "damage_text",
     "health_text",
     "members_text",
     "rank_text",
+    "ranking_text",
     "ranks_text",
     "share_text",
+    "subject_parts",
     "subject_text",
 ]
 
@@ -36,8 +41,22 @@ def absence_text(section: Section | Coverage, language: Language) -> str:
 
 def coverage_text(coverage: Coverage, language: Language) -> str:
     """Say which table or column is absent, and why."""
-    name = coverage.table if coverage.column is None else f"{coverage.table}.{coverage.column}"
-    return f"{name}: {absence_text(coverage, language)}"
+    return f"{_coverage_name(coverage)}: {absence_text(coverage, language)}"
+
+
+def coverage_lines(health: Health, language: Language) -> list[str]:
+    """Say what is absent, what can be turned on by one option in one line."""
+    groups: dict[tuple[str, str], list[Coverage]] = {}
+    for entry in health.not_collected:
+        groups.setdefault((entry.state, entry.turn_on), []).append(entry)
+    lines = []
+    for entries in groups.values():
+        names = ", ".join(_coverage_name(entry) for entry in entries)
+        first = entries[0]
+        if len({entry.reason for entry in entries}) > 1:
+            first = msgspec.structs.replace(first, reason="")
+        lines.append(f"{names}: {absence_text(first, language)}")
+    return lines
 
 
 def damage_text(damage: Damage, language: Language) -> str:
@@ -99,8 +118,17 @@ def rank_text(rank: int | None, language: Language) -> str:
     return language.text("rank.unknown") if rank is None else language.text("rank.number", rank=rank)
 
 
-def subject_text(document: Document, language: Language) -> str:
-    """Say what the run is: name, source, device, ranks, steps."""
+def ranking_text(shown: int, total: int, language: Language) -> str:
+    """Say how many rows of a ranking are shown."""
+    return (
+        language.text("ranking.of", shown=shown, all=total)
+        if shown < total
+        else language.text("ranking.all", count=total)
+    )
+
+
+def subject_parts(document: Document, language: Language) -> list[str]:
+    """Say what the run is: name, sources, devices, profiles, steps."""
     profiles = document.profiles
     formats = sorted({profile.format for profile in profiles})
     devices = sorted({profile.device_name or profile.device_kind for profile in profiles})
@@ -108,12 +136,21 @@ def subject_text(document: Document, language: Language) -> str:
     parts.append(language.text("subject.profiles", count=len(profiles)))
     if document.steps.step_count:
         parts.append(language.text("subject.steps", count=document.steps.step_count))
-    return " \u00b7 ".join(part for part in parts if part)
+    return [part for part in parts if part]
+
+
+def subject_text(document: Document, language: Language) -> str:
+    """The same in one line."""
+    return " \u00b7 ".join(subject_parts(document, language))
 
 
 def share_text(part: float | None, whole: float | None) -> str:
     """A part in percent of a whole; empty when either is unknown."""
     return "" if part is None or not whole else percent_text(part / whole)
+
+
+def _coverage_name(coverage: Coverage) -> str:
+    return coverage.table if coverage.column is None else f"{coverage.table}.{coverage.column}"
 
 
 def _list(numbers: list[int]) -> str:

@@ -1,0 +1,73 @@
+"""Heat maps of the traffic between pairs of ranks, one per transport."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from markupsafe import Markup
+
+from ascend_sn.report.document import Link
+from ascend_sn.report.figures import Cell, heat_map
+from ascend_sn.report.language import Language
+from ascend_sn.report.quantities import bytes_text, duration_text, rate_text
+
+__all__ = ["LinkMap", "link_maps"]
+
+_SIDE: Final = 32
+_MAPS: Final = 4
+
+
+@dataclass(frozen=True)
+class LinkMap:
+    """A drawn map and what is to be said about it."""
+
+    transport: str
+    note: str
+    figure: Markup
+
+
+def link_maps(links: Sequence[Link], language: Language) -> list[LinkMap]:
+    """Return one map per transport that joins different ranks, the busiest first; coloured by time."""
+    by_transport: dict[str, list[Link]] = {}
+    for link in links:
+        if link.src_rank != link.dst_rank:
+            by_transport.setdefault(link.transport or "", []).append(link)
+    busiest = sorted(by_transport.items(), key=lambda item: -sum(link.dur_ns for link in item[1]))
+    return [_map(transport, group, language) for transport, group in busiest[:_MAPS]]
+
+
+def _map(transport: str, links: Sequence[Link], language: Language) -> LinkMap:
+    by_time: dict[int, int] = {}
+    for link in links:
+        for rank in (link.src_rank, link.dst_rank):
+            by_time[rank] = by_time.get(rank, 0) + link.dur_ns
+    ranks = sorted(sorted(by_time, key=lambda rank: -by_time[rank])[:_SIDE])
+    senders = sorted({link.src_rank for link in links}.intersection(ranks))
+    receivers = sorted({link.dst_rank for link in links}.intersection(ranks))
+    sums: dict[tuple[int, int], tuple[int, int]] = {}
+    for link in links:
+        pair = (link.src_rank, link.dst_rank)
+        if pair[0] in senders and pair[1] in receivers:
+            dur, size = sums.get(pair, (0, 0))
+            sums[pair] = (dur + link.dur_ns, size + link.size_bytes)
+    row = {rank: number for number, rank in enumerate(senders)}
+    column = {rank: number for number, rank in enumerate(receivers)}
+    cells = [
+        Cell(row[source], column[target], dur, duration_text(dur), _title(source, target, dur, size))
+        for (source, target), (dur, size) in sums.items()
+    ]
+    scope = "links.by-group-rank" if any(link.rank_scope == "group" for link in links) else "links.by-rank"
+    note = [language.text(scope)]
+    if len(by_time) > _SIDE:
+        note.append(language.text("links.busiest", shown=_SIDE, all=len(by_time)))
+    figure = heat_map(
+        [str(rank) for rank in senders], [str(rank) for rank in receivers], cells, language.text("links.title")
+    )
+    return LinkMap(transport, " ".join(note), figure)
+
+
+def _title(source: int, target: int, dur_ns: int, size_bytes: int) -> str:
+    rate = f", {rate_text(size_bytes * 1e9 / dur_ns)}" if dur_ns else ""
+    return f"{source} \u2192 {target}: {duration_text(dur_ns)}, {bytes_text(size_bytes)}{rate}"
