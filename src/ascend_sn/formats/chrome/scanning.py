@@ -10,7 +10,7 @@ import numpy as np
 
 from ascend_sn._native.trace_scan import TraceColumns, scan_blocks
 from ascend_sn.errors import EmptyInputError, FormatError
-from ascend_sn.model.ledger import Ledger
+from ascend_sn.model.ledger import Ledger, Severity
 from ascend_sn.model.rows import Bool
 
 __all__ = ["Scan"]
@@ -19,7 +19,20 @@ _X = ord("X")
 _TIMED: Final = tuple(ord(letter) for letter in "XBEiIC")
 
 # Damage kinds of the scanner after which every event of the file is still there.
-_HARMLESS: Final = frozenset({"unclosed_array", "trailing_comma", "rounded_time"})
+_HARMLESS: Final = frozenset(
+    {
+        "unclosed_array",
+        "trailing_comma",
+        "extra_comma",
+        "missing_comma",
+        "rounded_time",
+        "control_character",
+        "not_a_number",
+        "gzip_trailing_data",
+    }
+)
+
+_CUT: Final = frozenset({"truncated", "gzip_truncated"})
 
 
 class Scan:
@@ -73,30 +86,19 @@ class Scan:
             FormatError: Nothing usable is left of a damaged file.
         """
         for kind, offset, count, example in self._damage:
-            severity, told = ("info" if kind in _HARMLESS else "damage"), example
-            if kind == "truncated":
-                told = f"the file ends early; {self.event_count} events were read"
-            self._ledger.add(
-                self._file,
-                kind,
-                place=f"byte {offset}",
-                count=count,
-                example=told,
-                severity="info" if severity == "info" else "damage",
-            )
+            cut = kind in _CUT
+            told = f"the file ends early; {self.event_count} events were read" if cut else example
+            self._record(kind, offset, count, told, "info" if kind in _HARMLESS else "damage")
         for kind, (offset, count) in self._bad.items():
-            severity = "info" if kind == "missing_duration" else "damage"
-            told = "taken as 0" if kind == "missing_duration" else "left out"
-            self._ledger.add(
-                self._file,
-                kind,
-                place=f"byte {offset}",
-                count=count,
-                example=told,
-                severity="info" if severity == "info" else "damage",
-            )
+            if kind == "missing_duration":
+                self._record(kind, offset, count, "taken as 0", "info")
+            else:
+                self._record(kind, offset, count, "left out", "damage")
         if not self._timed_count:
             self._refuse()
+
+    def _record(self, kind: str, offset: int, count: int, told: str, severity: Severity) -> None:
+        self._ledger.add(self._file, kind, place=f"byte {offset}", count=count, example=told, severity=severity)
 
     def _refuse(self) -> None:
         harmful = [entry for entry in self._damage if entry[0] not in _HARMLESS]

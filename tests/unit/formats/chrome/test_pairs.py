@@ -24,7 +24,7 @@ def by_stack(track: list[int], ts: list[int], begins: list[bool]) -> tuple[set[t
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6), st.booleans()), max_size=40))
 def test_ends_close_the_latest_begin_of_their_track(events: list[tuple[int, int, bool]]) -> None:
-    track, ts, begins = ([event[part] for event in events] for part in range(3))
+    track, ts, begins = [one[0] for one in events], [one[1] for one in events], [one[2] for one in events]
 
     found = match(np.array(track, np.int64), np.array(ts, np.int64), np.array(begins, np.bool_))
 

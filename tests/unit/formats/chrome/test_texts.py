@@ -6,13 +6,13 @@ import numpy as np
 from hypothesis import given, strategies as st
 
 from ascend_sn.formats.chrome.events import lookup
-from ascend_sn.formats.chrome.texts import distinct, distinct_pairs, mapped_integers, text_column
+from ascend_sn.formats.chrome.texts import Codes, distinct, distinct_pairs, mapped_integers, text_column
 
 STRINGS = ["zero", "one", "two", "3", "4"]
 CODES = st.lists(st.integers(-1, 4), max_size=30)
 
 
-def codes(values: list[int]) -> np.ndarray:  # type: ignore[type-arg]
+def codes(values: list[int]) -> Codes:
     return np.array(values, np.int32)
 
 

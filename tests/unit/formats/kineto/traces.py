@@ -18,11 +18,11 @@ PID = 4000
 Event = dict[str, Any]
 
 
-def operator(name: str, ts: float, dur: float, *, tid: int = 1, cat: str = "cpu_op", **args: Any) -> Event:
+def operator(name: str, ts: float, dur: float, *, tid: Any = 1, cat: Any = "cpu_op", **args: Any) -> Event:
     return {"ph": "X", "cat": cat, "name": name, "pid": PID, "tid": tid, "ts": ts, "dur": dur, "args": args}
 
 
-def annotation(name: str, ts: float, dur: float, *, tid: int = 1, **args: Any) -> Event:
+def annotation(name: str, ts: float, dur: float, *, tid: Any = 1, **args: Any) -> Event:
     return operator(name, ts, dur, tid=tid, cat="user_annotation", **args)
 
 
@@ -31,7 +31,7 @@ def launch(correlation: int, ts: float, *, dur: float = 5, tid: int = 1, name: s
 
 
 def kernel(
-    name: str, ts: float, dur: float, *, stream: int = 7, device: int = 0, cat: str = "kernel", **args: Any
+    name: str, ts: float, dur: float, *, stream: Any = 7, device: Any = 0, cat: Any = "kernel", **args: Any
 ) -> Event:
     return {
         "ph": "X",
@@ -45,8 +45,8 @@ def kernel(
     }
 
 
-def write(folder: Path, *events: Event, name: str = "trace.json", **metadata: Any) -> Path:
-    path = folder / name
+def write(folder: Path, *events: Event, name: Any = "trace.json", **metadata: Any) -> Path:
+    path = folder.joinpath(name)
     path.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [], **metadata, "traceEvents": list(events)}))
     return path
 
