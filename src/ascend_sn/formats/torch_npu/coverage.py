@@ -69,7 +69,7 @@ def _table(name: str, info: RunInfo, tables: Mapping[str, Rows], delivery: Deliv
     where = delivery.looked_for.get(name, "")
     asked = _asked(name, info)
     turn_on = _TURN_ON.get(name, "")
-    if name in delivery.damaged and asked is not False:
+    if name in delivery.damaged:
         return CoverageEntry(name, "damaged", delivery.damaged[name])
     if rows is not None and len(rows):
         return CoverageEntry(name, "collected")

@@ -98,7 +98,8 @@ def profiler_database(output: Path) -> Path | None:
 
 def run_files(folder: Path) -> list[Path]:
     """Return the files that are read, sorted."""
-    files = [child for child in folder.iterdir() if _INFO.match(child.name) or child.name == "profiler_metadata.json"]
+    beside = info_folder(folder).iterdir()
+    files = [child for child in beside if _INFO.match(child.name) or child.name == "profiler_metadata.json"]
     output = output_folder(folder)
     if output is not None:
         for child in output.iterdir():

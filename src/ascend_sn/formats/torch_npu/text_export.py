@@ -52,7 +52,7 @@ def read_text_export(source: Source, output: Path, info: RunInfo, ledger: Ledger
         return (path, source.relative(path)) if path.is_file() else None
 
     details = read_kernel_details(*found, ledger) if (found := present("kernel_details.csv")) else None
-    trace = read_trace_events(*found, ledger) if (found := _scannable(present("trace_view.json"))) else None
+    trace = read_trace_events(*found, ledger) if (found := present("trace_view.json")) else None
     tables = {name: conform(BY_NAME[name], 0) for name in _HOST_TABLES}
     damaged: dict[str, str] = {}
     threads: Threads | None = None
@@ -67,7 +67,7 @@ def read_text_export(source: Source, output: Path, info: RunInfo, ledger: Ledger
         tables |= {**host.tables, "counter": read_counters(trace, classes, file, ledger)}
         device = join_device(details, TraceDevice(trace, tasks, ops, planes, group), tables["host_call"])
         if trace.truncated:
-            damaged = _partial(trace, file, details)
+            damaged = _partial(trace, file, details, tables)
     if not len(tables["step"]) and details is not None:
         tables["step"] = _steps_of_kernels(details)
     parts = parts_from_json(*found, ledger) if (found := present("communication.json")) else []
@@ -111,9 +111,10 @@ def read_text_export(source: Source, output: Path, info: RunInfo, ledger: Ledger
     )
 
 
-def _partial(trace: TraceEvents, file: str, details: KernelDetails | None) -> dict[str, str]:
+def _partial(trace: TraceEvents, file: str, details: KernelDetails | None, host: dict[str, Rows]) -> dict[str, str]:
     reason = f"partial: {file} ends early, {len(trace)} complete events were read"
-    tables = ["operator", "host_call", "span", "flow", "stack", "counter", "comm_task"]
+    tables = ["operator", "host_call", "flow", "counter", "comm_task"]
+    tables += [name for name in ("span", "stack") if len(host[name])]
     if details is None:
         tables.append("kernel")
     return dict.fromkeys(tables, reason)
@@ -133,11 +134,3 @@ def _steps_of_kernels(details: KernelDetails) -> Rows:
         end[:-1] = np.minimum(end[:-1], start[1:])
     valid = np.ones(len(numbers), np.bool_)
     return step_rows(Nullable(numbers, valid), start, end - start, origin="inferred")
-
-
-def _scannable(found: tuple[Path, str] | None) -> tuple[Path, str] | None:
-    import importlib.util
-    import sys
-
-    name = "ascend_sn._native.trace_scan"
-    return found if name in sys.modules or importlib.util.find_spec(name) is not None else None

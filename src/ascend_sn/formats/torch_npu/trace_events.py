@@ -10,7 +10,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from ascend_sn.model.ledger import Ledger
+from ascend_sn._native.trace_scan import INTEGER, ArgColumn, TraceColumns, scan_blocks
+from ascend_sn.model.ledger import Ledger, Severity
 from ascend_sn.model.rows import Int64, Nullable, Text
 
 __all__ = ["COUNTER_KEYS", "SparseArgument", "TraceEvents", "read_trace_events"]
@@ -36,7 +37,7 @@ COUNTER_KEYS: Final = {
 }
 """Keys of counter events: our unit and the factor to it (KB and MB are powers of two here)."""
 
-_INTEGERS: Final = (
+INTEGERS: Final = (
     *("correlation_id", "Sequence number", "Physic Stream Id", "Stream Id", "Task Id", "stream id", "task id"),
     *("src rank", "dst rank", "size(Byte)", "count", "data size(Byte)", "acc_id", "Subtask Id"),
 )
@@ -45,9 +46,9 @@ _TEXTS: Final = (
     *("task type", "transport type", "link type", "notify_id", "memcpy direction"),
     *("Input Dims", "Input type", "Call stack", "Module Hierarchy"),
 )
-ARGUMENT_KEYS: Final = (*_TEXTS, *_INTEGERS, *COUNTER_KEYS)
+ARGUMENT_KEYS: Final = (*_TEXTS, *INTEGERS, *COUNTER_KEYS)
 
-_ABSENT, _TEXT, _INTEGER, _NUMBER, _BOOL, _NULL = range(6)
+_SLICE: Final = ord("X")
 
 
 @dataclass(frozen=True)
@@ -136,11 +137,9 @@ class TraceEvents:
 
 def read_trace_events(path: Path, file: str, ledger: Ledger) -> TraceEvents | None:
     """Scan the file; what could not be read goes to the ledger. None when there is no event in it."""
-    from ascend_sn._native.trace_scan import scan_blocks
-
     blocks: list[dict[str, Any]] = []
     sparse: dict[str, list[SparseArgument]] = {key: [] for key in ARGUMENT_KEYS}
-    damage: dict[str, list[Any]] = {}
+    damage: list[tuple[str, int, int, str]] = []
     strings: Sequence[str] = ()
     count = 0
     try:
@@ -150,8 +149,7 @@ def read_trace_events(path: Path, file: str, ledger: Ledger) -> TraceEvents | No
                 sparse[key].append(_sparse(columns.args[key], count))
             count += columns.count
             strings = columns.strings
-            for kind, offset, times, example in columns.damage:
-                damage.setdefault(kind, [offset, 0, example])[1] += times
+            damage += columns.damage
     except OSError as error:
         ledger.add(file, "unreadable_file", example=error.strerror or str(error))
         return None
@@ -159,12 +157,15 @@ def read_trace_events(path: Path, file: str, ledger: Ledger) -> TraceEvents | No
     if not count:
         ledger.add(file, "no_events", example="no event could be read")
         return None
+    without = sum(int(((block["ph"] == _SLICE) & ~block["has_ts"]).sum()) for block in blocks)
+    if without:
+        ledger.add(file, "missing_start", count=without, example="slices without a usable time were left out")
     merged = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
     arguments = {key: _joined(parts) for key, parts in sparse.items()}
     return TraceEvents(strings=strings, arguments=arguments, truncated=truncated, **merged)
 
 
-def _block(columns: Any) -> dict[str, Any]:
+def _block(columns: TraceColumns) -> dict[str, Any]:
     return {
         "ph": columns.ph,
         "name": columns.name,
@@ -178,15 +179,15 @@ def _block(columns: Any) -> dict[str, Any]:
     }
 
 
-def _sparse(argument: Any, first: int) -> SparseArgument:
-    there = np.flatnonzero((argument.kind != _ABSENT) & (argument.kind != _NULL))
+def _sparse(argument: ArgColumn, first: int) -> SparseArgument:
+    there = np.flatnonzero(argument.code >= 0)
     kind = argument.kind[there]
     return SparseArgument(
         event=there.astype(np.int64) + first,
         code=argument.code[there],
         integer=argument.value[there],
-        is_integer=kind == _INTEGER,
-        number=np.where(kind == _INTEGER, argument.value[there].astype(np.float64), argument.number[there]),
+        is_integer=kind == INTEGER,
+        number=argument.number[there],
     )
 
 
@@ -197,21 +198,24 @@ def _joined(parts: list[SparseArgument]) -> SparseArgument:
     )
 
 
-_HARMLESS: Final = frozenset({"unclosed_array", "rounded_time"})
+# Damage kinds after which every event is still there.
+_HARMLESS: Final = frozenset(
+    {
+        *("unclosed_array", "trailing_comma", "extra_comma", "missing_comma"),
+        *("control_character", "not_a_number", "gzip_trailing_data"),
+    }
+)
+# Lengths have more decimals than the nanoseconds that the exporter claims.
+_EXPECTED: Final = frozenset({"rounded_time"})
+_CUT: Final = frozenset({"truncated", "gzip_truncated"})
 
 
-def _report(damage: dict[str, list[Any]], count: int, file: str, ledger: Ledger) -> bool:
-    truncated = False
-    for kind, (offset, times, example) in damage.items():
-        if kind == "truncated":
-            truncated = True
-            example = f"the file ends early; {count} complete events were read"
-        ledger.add(
-            file,
-            kind,
-            place=f"byte {offset}",
-            count=times,
-            example=example,
-            severity="info" if kind in _HARMLESS else "damage",
-        )
-    return truncated
+def _report(damage: list[tuple[str, int, int, str]], count: int, file: str, ledger: Ledger) -> bool:
+    """Write damage to the ledger; return whether the file ends early."""
+    for kind, offset, times, example in damage:
+        if kind in _EXPECTED:
+            continue
+        told = f"the file ends early; {count} complete events were read" if kind in _CUT else example
+        severity: Severity = "info" if kind in _HARMLESS else "damage"
+        ledger.add(file, kind, place=f"byte {offset}", count=times, example=told, severity=severity)
+    return any(kind in _CUT for kind, *_ in damage)
