@@ -18,13 +18,17 @@ from ascend_sn.analysis import (
     free_time_causes as _free_time_causes,
     input_pipeline as _input_pipeline,
     kernel_statistics as _kernel_statistics,
+    launch_queue as _launch_queue,
+    launch_statistics as _launch_statistics,
     link_matrix as _link_matrix,
     memory_by_operator as _memory_by_operator,
     memory_peak as _memory_peak,
     operator_statistics as _operator_statistics,
     rank_presence as _rank_presence,
+    slow_instances as _slow_instances,
     step_breakdown as _step_breakdown,
     step_phases as _step_phases,
+    utilisation_map as _utilisation_map,
 )
 from ascend_sn.analysis.registry import Analysis, Missing, evaluate, missing_needs
 from ascend_sn.errors import NotCollectedError, UnknownNameError
@@ -46,6 +50,11 @@ ANALYSES: tuple[Analysis, ...] = (
     _memory_peak.ANALYSIS,
     _memory_by_operator.ANALYSIS,
     _free_time_causes.ANALYSIS,
+    _utilisation_map.ANALYSIS,
+    _launch_queue.QUEUE,
+    _launch_queue.HOST_BOUND,
+    _launch_statistics.ANALYSIS,
+    _slow_instances.ANALYSIS,
 )
 
 BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
@@ -93,6 +102,11 @@ link_matrix = _public(_link_matrix.ANALYSIS)
 memory_peak = _public(_memory_peak.ANALYSIS)
 memory_by_operator = _public(_memory_by_operator.ANALYSIS)
 free_time_causes = _public(_free_time_causes.ANALYSIS)
+utilisation_map = _public(_utilisation_map.ANALYSIS)
+launch_queue = _public(_launch_queue.QUEUE)
+host_bound = _public(_launch_queue.HOST_BOUND)
+launch_statistics = _public(_launch_statistics.ANALYSIS)
+slow_instances = _public(_slow_instances.ANALYSIS)
 
 __all__ = [
     "ANALYSES",
@@ -103,14 +117,19 @@ __all__ = [
     "data_quality",
     "data_score",
     "free_time_causes",
+    "host_bound",
     "input_pipeline",
     "kernel_statistics",
+    "launch_queue",
+    "launch_statistics",
     "link_matrix",
     "memory_by_operator",
     "memory_peak",
     "operator_statistics",
     "rank_presence",
     "result",
+    "slow_instances",
     "step_breakdown",
     "step_phases",
+    "utilisation_map",
 ]

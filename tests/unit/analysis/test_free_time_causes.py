@@ -8,7 +8,6 @@ from tests.unit.analysis.traces import (
     Row,
     call,
     captures,
-    check_laws,
     ht1,
     kernel,
     numbered,
@@ -108,9 +107,3 @@ def test_the_causes_sum_to_the_free_time_of_the_step_breakdown(rows: list[Row]) 
         parts = [row for row in found if row["step_id"] == window["step_id"]]
         assert sum(row["cause_ns"] for row in parts) == window["free_ns"]
         assert all(row["free_ns"] == window["free_ns"] for row in parts)
-
-
-@settings(max_examples=8, deadline=None)
-@given(captures(0), captures(1))
-def test_laws(first: list[Row], second: list[Row]) -> None:
-    check_laws(free_time_causes, [first, second])

@@ -1,0 +1,95 @@
+"""A10: kernels that took much longer than others of the same type and shape."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+from ascend_sn.analysis.registry import Analysis, Need
+
+__all__ = ["ANALYSIS", "slow_instances"]
+
+OUTLIER_Z: Final = 3.5
+"""Modified z score beyond which a duration stands out (Iglewicz and Hoaglin)."""
+
+OUTLIER_RATIO: Final = 1.3
+"""Times the median of its cohort that a duration must exceed as well."""
+
+COHORT_AT_LEAST: Final = 3
+"""Instances of one type and shape that a median needs."""
+
+SPREAD_FLOOR_RATIO: Final = 0.02
+"""Smallest deviation, as a share of the median, that counts as one unit of spread."""
+
+
+def slow_instances(db: DuckDBPyConnection) -> DuckDBPyRelation:
+    """Compare each compute kernel with its cohort: same profile, operator type (or name), core and input shapes.
+
+    Args:
+        db: A connection with the tables `kernel` and `step`.
+
+    Returns:
+        One row per kernel beyond 1.3 times the median of its cohort with a modified z score beyond 3.5: profile_id,
+        rank, kernel_id, step_id, step, op_type, input_shapes, ts_ns, dur_ns, median_ns, robust_z, excess_ns =
+        dur_ns - median_ns, cohort_count, cohort_share_ratio (of the cohort's summed time that is excess of its slow
+        kernels); sorted by profile and excess.
+    """
+    return db.sql(f"""
+        with busy as (
+            select profile_id, rank, kernel_id, step_id, coalesce(op_type, name) as op_type, core_type, input_shapes,
+                   ts_ns, dur_ns
+            from kernel
+            where kind in ('compute', 'fused')
+        ),
+        middle as (
+            select profile_id, op_type, core_type, input_shapes, median(dur_ns) as median_ns, count(*) as cohort_count,
+                   sum(dur_ns)::bigint as cohort_ns
+            from busy
+            group by profile_id, op_type, core_type, input_shapes
+            having count(*) >= {COHORT_AT_LEAST}
+        ),
+        placed as (
+            select busy.*, middle.median_ns, middle.cohort_count, middle.cohort_ns
+            from busy
+            join middle on middle.profile_id = busy.profile_id and middle.op_type = busy.op_type
+                       and middle.core_type is not distinct from busy.core_type
+                       and middle.input_shapes is not distinct from busy.input_shapes
+        ),
+        spread as (
+            select profile_id, op_type, core_type, input_shapes, median(abs(dur_ns - median_ns)) as deviation_ns
+            from placed
+            group by profile_id, op_type, core_type, input_shapes
+        ),
+        scored as (
+            select placed.*,
+                   0.6745 * (dur_ns - median_ns) / greatest(deviation_ns, {SPREAD_FLOOR_RATIO} * median_ns, 1)
+                       as robust_z
+            from placed
+            join spread on spread.profile_id = placed.profile_id and spread.op_type = placed.op_type
+                       and spread.core_type is not distinct from placed.core_type
+                       and spread.input_shapes is not distinct from placed.input_shapes
+        )
+        select scored.profile_id, scored.rank, kernel_id, scored.step_id, step.step, op_type, input_shapes,
+               scored.ts_ns, scored.dur_ns,
+               round(median_ns)::bigint                 as median_ns,
+               robust_z,
+               round(scored.dur_ns - median_ns)::bigint as excess_ns,
+               cohort_count,
+               sum(scored.dur_ns - median_ns) over (
+                   partition by scored.profile_id, op_type, core_type, input_shapes
+               ) / cohort_ns                            as cohort_share_ratio
+        from scored
+        left join (select profile_id, step_id, step from step) step using (profile_id, step_id)
+        where robust_z > {OUTLIER_Z} and scored.dur_ns > {OUTLIER_RATIO} * median_ns
+        order by scored.profile_id, excess_ns desc, kernel_id
+    """)
+
+
+ANALYSIS = Analysis(
+    code="A10",
+    name="slow_instances",
+    title="Slow kernels among equals",
+    per_profile=slow_instances,
+    needs=(Need("kernel"),),
+)
