@@ -58,4 +58,4 @@ def _entry(name: str, tables: Mapping[str, Rows], config: Mapping[str, Any], is_
         if is_host_only:
             return [CoverageEntry(name, "unsupported", _UNSUPPORTED[name])]
         return [CoverageEntry(name, "missing", "nothing was recorded")]
-    return [CoverageEntry(name, "empty", "none happened in the recording", _TURN_ON[name])]
+    return [CoverageEntry(name, "empty", "", _TURN_ON[name])]
