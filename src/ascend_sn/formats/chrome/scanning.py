@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ascend_sn._native.trace_scan import TraceColumns, scan_blocks
+from ascend_sn._native.trace_scan import Strings, TraceColumns, scan_blocks
 from ascend_sn.errors import EmptyInputError, FormatError
 from ascend_sn.model.ledger import Ledger, Severity
 from ascend_sn.model.rows import Bool
@@ -47,7 +47,7 @@ class Scan:
     def __init__(
         self, path: Path, file: str, ledger: Ledger, arg_keys: Sequence[str], *, keep_other_args: bool = False
     ) -> None:
-        self.strings: Sequence[str] = ()
+        self.strings = Strings()
         self.metadata: dict[str, Any] = {}
         self.event_count = 0
         self._path, self._file, self._ledger = path, file, ledger

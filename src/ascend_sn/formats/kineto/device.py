@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ascend_sn._native.trace_scan import Strings
 from ascend_sn.formats.chrome.events import Events, lookup, thread_keys
 from ascend_sn.formats.chrome.texts import Codes, mapped_integers, text_column
 from ascend_sn.formats.kineto import categories
@@ -44,7 +45,7 @@ class Launches:
     operator: Nullable
 
 
-def launches(device: Events, calls: Events, host: Events, flows: Events, strings: Sequence[str]) -> Launches:
+def launches(device: Events, calls: Events, host: Events, flows: Events, strings: Strings) -> Launches:
     """Tie device events to host calls by correlation, else by launch flows, else to operators by external id."""
     call = partners(connections(device, strings), connections(calls, strings))
     open_ = np.flatnonzero(call < 0)

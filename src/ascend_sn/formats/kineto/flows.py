@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ascend_sn._native.nesting import enclosing
+from ascend_sn._native.trace_scan import Strings
 from ascend_sn.formats.chrome.events import Events, lookup, thread_keys
 from ascend_sn.formats.kineto.categories import OPERATOR
 from ascend_sn.formats.kineto.device import partners
@@ -46,7 +47,7 @@ def forward_backward(flows: Events, host: Events, strings: Sequence[str]) -> tup
     return source[known], target[known]
 
 
-def event_waits(device: Events, calls: Events, strings: Sequence[str]) -> tuple[Int64, Int64]:
+def event_waits(device: Events, calls: Events, strings: Strings) -> tuple[Int64, Int64]:
     """Return the host calls that recorded an event, and the device waits for it."""
     recorded = partners(device.texts["wait_on_cuda_event_record_corr_id"], connections(calls, strings))
     waits = np.flatnonzero(recorded >= 0)

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from ascend_sn._native.trace_scan import Strings
 from ascend_sn.formats.chrome.events import Events, lookup, thread_keys
 from ascend_sn.formats.chrome.texts import Codes, text_column
 from ascend_sn.formats.kineto import categories
@@ -23,7 +24,6 @@ _SPAN_DOMAINS: Final = {
     "python_function": "python",
     "trace": "profiler",
 }
-_NO_CONNECTION: Final = frozenset({"0", "-1"})
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def operator_rows(
     )
 
 
-def call_rows(calls: Events, base_ns: int, strings: Sequence[str], threads: Threads) -> Rows:
+def call_rows(calls: Events, base_ns: int, strings: Strings, threads: Threads) -> Rows:
     """Return runtime and driver calls, in file order; `connection` is the correlation id."""
     count = len(calls)
     names = text_column(calls.name, strings)
@@ -112,11 +112,11 @@ def call_rows(calls: Events, base_ns: int, strings: Sequence[str], threads: Thre
     )
 
 
-def connections(events: Events, strings: Sequence[str]) -> Codes:
-    """Return the correlation of each event as a code, -1 where it has none."""
+def connections(events: Events, strings: Strings) -> Codes:
+    """Return the correlation of each event as a code, -1 where it has none (0 and -1 say so)."""
     codes = events.texts["correlation"]
-    none = lookup(codes, strings, lambda text: int(text in _NO_CONNECTION), 1)
-    return np.where(none == 1, np.int32(-1), codes)
+    number, is_number = strings.integers(codes)
+    return np.where(is_number & (number <= 0), np.int32(-1), codes)
 
 
 def span_rows(spans: Events, instants: Events, base_ns: int, strings: Sequence[str], threads: Threads) -> Rows:

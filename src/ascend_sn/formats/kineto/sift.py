@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from ascend_sn._native.trace_scan import TraceColumns
+from ascend_sn._native.trace_scan import Strings, TraceColumns
 from ascend_sn.formats.chrome.events import Events, Gathering, concatenate, lookup
 from ascend_sn.formats.chrome.pairs import paired
 from ascend_sn.formats.chrome.scanning import Scan
@@ -58,7 +57,7 @@ class Sifted:
         event_count: All events of the file, of any phase.
     """
 
-    strings: Sequence[str]
+    strings: Strings
     metadata: dict[str, Any]
     host: Events
     parameters: Events
