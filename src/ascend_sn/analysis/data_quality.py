@@ -62,9 +62,10 @@ def data_quality(db: DuckDBPyConnection) -> DuckDBPyRelation:
 
     Returns:
         profile_id, rank, check, violations, checked (rows looked at; null for damage), ratio. Checks:
-        non_positive_duration (a wait or record may take no time, other work may not), overlap_on_stream (a kernel starts before the previous one
-        of its in-order stream ended), starts_before_launch (causality), launch_unknown (device work that no
-        host call or operator is linked to), damaged_rows (of the ledger). Sorted by profile and check.
+        non_positive_duration (a wait or record may take no time, other work may not), overlap_on_stream (a
+        kernel starts before the previous one of its in-order stream ended), starts_before_launch (causality),
+        launch_unknown (device work that no host call or operator is linked to), damaged_rows (of the ledger).
+        Sorted by profile and check.
     """
     return db.sql(f"""
         {_CHECKS}

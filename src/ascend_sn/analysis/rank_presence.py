@@ -40,9 +40,10 @@ def combined_presence(db: DuckDBPyConnection) -> DuckDBPyRelation:
     highest rank that any profile names; else nothing is known.
 
     Returns:
-        One row: expected (null when unknown), expected_is_exact, basis (`world_size`, `group` or `none`),
-        present (distinct ranks), profiles, missing_ranks (text: the first twenty, by commas; only where
-        expected is known exactly), duplicate_ranks (ranks with several profiles), unknown_rank_count.
+        One row (none without profiles): expected (null when unknown), expected_is_exact, basis (`world_size`,
+        `group` or `none`), present (distinct ranks), profiles, missing_ranks (text: the first twenty, by
+        commas; only where expected is known exactly), duplicate_ranks (ranks with several profiles),
+        unknown_rank_count.
     """
     return db.sql(f"""
         with stated as (
@@ -53,6 +54,7 @@ def combined_presence(db: DuckDBPyConnection) -> DuckDBPyRelation:
                    count(distinct rank) as present,
                    count(*) filter (where rank is null) as unknown_rank_count
             from {COMBINED_VIEW}
+            having count(*) > 0
         ),
         expected as (
             select *,
