@@ -186,6 +186,17 @@ def test_a_second_run_lies_beside_the_first(tmp_path: Path) -> None:
     assert [row.name for row in rows(second, SPAN_DATA)] == ["work"]
 
 
+def test_a_folder_in_use_keeps_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+
+    with Profiler(output_path=tmp_path) as profiler, profiler.op("work"):
+        pass
+
+    (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    assert [row.name for row in rows(folder, SPAN)] == ["work"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [folder.name, "notes.txt"]
+
+
 @pytest.mark.parametrize("name", ["数据 输出", "a b#&%", "x" * 200])
 def test_odd_folder_names_simply_work(tmp_path: Path, name: str) -> None:
     with Profiler(output_path=tmp_path / name / "deep") as profiler, profiler.op("名字 🚀 \udcff"):
