@@ -11,7 +11,7 @@ from tests.unit.analysis.rows import profile, results
 
 
 def events(*placed: tuple[int, str, int], **more: Any) -> DuckDBPyConnection:
-    """(moment, operator, bytes): positive allocates at an address of its own, negative frees the operator's last one."""
+    """(moment, operator, bytes): positive ones allocate at a new address, negative ones free the operator's last."""
     db = empty_tables()
     profile(db, 0)
     held: dict[str, list[str]] = {}
