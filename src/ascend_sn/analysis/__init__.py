@@ -14,6 +14,7 @@ from ascend_sn.analysis import (
     clock_offsets as _clock_offsets,
     collective_parts as _collective_parts,
     communication_summary as _communication_summary,
+    core_types as _core_types,
     data_quality as _data_quality,
     free_time_causes as _free_time_causes,
     input_pipeline as _input_pipeline,
@@ -55,6 +56,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _launch_queue.HOST_BOUND,
     _launch_statistics.ANALYSIS,
     _slow_instances.ANALYSIS,
+    _core_types.ANALYSIS,
 )
 
 BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
@@ -107,6 +109,7 @@ launch_queue = _public(_launch_queue.QUEUE)
 host_bound = _public(_launch_queue.HOST_BOUND)
 launch_statistics = _public(_launch_statistics.ANALYSIS)
 slow_instances = _public(_slow_instances.ANALYSIS)
+core_types = _public(_core_types.ANALYSIS)
 
 __all__ = [
     "ANALYSES",
@@ -114,6 +117,7 @@ __all__ = [
     "clock_offsets",
     "collective_parts",
     "communication_summary",
+    "core_types",
     "data_quality",
     "data_score",
     "free_time_causes",

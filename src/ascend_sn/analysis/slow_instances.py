@@ -24,29 +24,33 @@ SPREAD_FLOOR_RATIO: Final = 0.02
 
 
 def slow_instances(db: DuckDBPyConnection) -> DuckDBPyRelation:
-    """Compare each compute kernel with its cohort: same profile, operator type (or name), core and input shapes.
+    """Compare each compute kernel with its cohort: same profile, operator type (or name), core and shapes.
+
+    In a profile that has shapes, kernels without them have no cohort; elsewhere the name alone makes one.
 
     Args:
         db: A connection with the tables `kernel` and `step`.
 
     Returns:
         One row per kernel beyond 1.3 times the median of its cohort with a modified z score beyond 3.5: profile_id,
-        rank, kernel_id, step_id, step, op_type, input_shapes, ts_ns, dur_ns, median_ns, robust_z, excess_ns =
+        rank, kernel_id, step_id, step, op_type, input_shapes, output_shapes, ts_ns, dur_ns, median_ns, robust_z, excess_ns =
         dur_ns - median_ns, cohort_count, cohort_share_ratio (of the cohort's summed time that is excess of its slow
         kernels); sorted by profile and excess.
     """
     return db.sql(f"""
         with busy as (
             select profile_id, rank, kernel_id, step_id, coalesce(op_type, name) as op_type, core_type, input_shapes,
-                   ts_ns, dur_ns
+                   output_shapes, ts_ns, dur_ns
             from kernel
             where kind in ('compute', 'fused')
+              and (input_shapes is not null
+                   or profile_id not in (select profile_id from kernel where input_shapes is not null))
         ),
         middle as (
-            select profile_id, op_type, core_type, input_shapes, median(dur_ns) as median_ns, count(*) as cohort_count,
+            select profile_id, op_type, core_type, input_shapes, output_shapes, median(dur_ns) as median_ns, count(*) as cohort_count,
                    sum(dur_ns)::bigint as cohort_ns
             from busy
-            group by profile_id, op_type, core_type, input_shapes
+            group by profile_id, op_type, core_type, input_shapes, output_shapes
             having count(*) >= {COHORT_AT_LEAST}
         ),
         placed as (
@@ -55,11 +59,12 @@ def slow_instances(db: DuckDBPyConnection) -> DuckDBPyRelation:
             join middle on middle.profile_id = busy.profile_id and middle.op_type = busy.op_type
                        and middle.core_type is not distinct from busy.core_type
                        and middle.input_shapes is not distinct from busy.input_shapes
+                       and middle.output_shapes is not distinct from busy.output_shapes
         ),
         spread as (
-            select profile_id, op_type, core_type, input_shapes, median(abs(dur_ns - median_ns)) as deviation_ns
+            select profile_id, op_type, core_type, input_shapes, output_shapes, median(abs(dur_ns - median_ns)) as deviation_ns
             from placed
-            group by profile_id, op_type, core_type, input_shapes
+            group by profile_id, op_type, core_type, input_shapes, output_shapes
         ),
         scored as (
             select placed.*,
@@ -69,15 +74,17 @@ def slow_instances(db: DuckDBPyConnection) -> DuckDBPyRelation:
             join spread on spread.profile_id = placed.profile_id and spread.op_type = placed.op_type
                        and spread.core_type is not distinct from placed.core_type
                        and spread.input_shapes is not distinct from placed.input_shapes
+                       and spread.output_shapes is not distinct from placed.output_shapes
         )
         select scored.profile_id, scored.rank, kernel_id, scored.step_id, step.step, op_type, input_shapes,
+               output_shapes,
                scored.ts_ns, scored.dur_ns,
                round(median_ns)::bigint                 as median_ns,
                robust_z,
                round(scored.dur_ns - median_ns)::bigint as excess_ns,
                cohort_count,
                sum(scored.dur_ns - median_ns) over (
-                   partition by scored.profile_id, op_type, core_type, input_shapes
+                   partition by scored.profile_id, op_type, core_type, input_shapes, output_shapes
                ) / cohort_ns                            as cohort_share_ratio
         from scored
         left join (select profile_id, step_id, step from step) step using (profile_id, step_id)

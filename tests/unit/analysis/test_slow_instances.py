@@ -23,6 +23,14 @@ def test_other_shapes_are_another_cohort() -> None:
     assert results(slow_instances, numbered(rows)) == []
 
 
+def test_other_outputs_are_another_cohort_and_kernels_without_shapes_have_none_beside_others_with_shapes() -> None:
+    to_wide = cohort([10] * 5, input_shapes="8,8", output_shapes="1,8,16")
+    to_narrow = cohort([30] * 5, input_shapes="8,8", output_shapes="2,8,8")
+
+    assert results(slow_instances, numbered(to_wide + to_narrow)) == []
+    assert results(slow_instances, numbered(to_wide + cohort([10, 10, 10, 90]))) == []
+
+
 def test_what_spreads_widely_or_is_within_30_percent_of_the_median_is_not_slow() -> None:
     assert results(slow_instances, numbered(cohort([10, 14, 18, 22, 26, 30]))) == []
     assert results(slow_instances, numbered(cohort([100] * 9 + [130]))) == []
