@@ -14,7 +14,6 @@ _UNSUPPORTED: Final = {
     "kernel_metric": "PyTorch traces of this device hold no figures of single kernels",
     "comm_task": "PyTorch traces hold whole collectives, not their parts",
     "link": "PyTorch traces do not say which links a collective used",
-    "memory_sample": "PyTorch traces hold allocator events, not samples",
     "counter": "no counters were recorded",
     "metric": "PyTorch traces hold no values that the program logged",
 }
@@ -47,6 +46,11 @@ def coverage(capture: Capture, metadata: dict[str, Any], host_only: bool, launch
     entries += _distributed(capture, metadata)
     allocations = capture.rows("memory_event").length > 0
     entries.append(_optional(allocations, metadata, "profile_memory", "memory_event", None, _MEMORY_ON))
+    entries.append(
+        CoverageEntry("memory_sample", "unsupported", "PyTorch traces hold allocator events, not samples")
+        if allocations
+        else _optional(False, metadata, "profile_memory", "memory_sample", None, _MEMORY_ON)
+    )
     operators = capture.rows("operator")
     if operators.length:
         for column, option, turn_on in (

@@ -44,6 +44,7 @@ def test_dv02_memory_that_was_asked_for_and_did_not_come_is_missing() -> None:
 
     assert entry.state == "missing"
     assert "nothing was recorded" in entry.reason
+    assert state(capture, "memory_sample") == "missing"
     assert len(capture.rows("kernel")) == 40
 
 
