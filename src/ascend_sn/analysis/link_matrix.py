@@ -20,7 +20,7 @@ that agree within 1 % the median absolute deviation would make noise look like a
 
 
 def link_matrix(db: DuckDBPyConnection) -> DuckDBPyRelation:
-    """Sum the traffic of every pair of ranks.
+    """Sum the traffic of every pair of ranks; rows that name no pair (sums of a whole collective) are left out.
 
     Args:
         db: A connection with the table `link`.
@@ -33,6 +33,7 @@ def link_matrix(db: DuckDBPyConnection) -> DuckDBPyRelation:
         select profile_id, any_value(rank) as rank, group_id, src_rank, dst_rank, rank_scope, transport,
                sum(size_bytes)::bigint as size_bytes, sum(dur_ns)::bigint as dur_ns
         from link
+        where src_rank is not null and dst_rank is not null
         group by profile_id, group_id, src_rank, dst_rank, rank_scope, transport
         order by profile_id, group_id, src_rank, dst_rank, transport
     """)

@@ -100,3 +100,10 @@ def test_without_time_there_is_no_bandwidth() -> None:
     insert(db, "link", rank=0, src_rank=0, dst_rank=0, transport="LOCAL", size_bytes=64, dur_ns=0)
 
     assert [row["bandwidth_bytes_per_s"] for row in results("link_matrix", db)] == [None]
+
+
+def test_sums_that_name_no_pair_are_not_a_pair() -> None:
+    db = matrix(2, set())
+    insert(db, "link", rank=0, collective_id=0, transport="HCCS", group_id="g", size_bytes=7, dur_ns=1)
+
+    assert [(row["src_rank"], row["dst_rank"]) for row in results("link_matrix", db)] == [(0, 1), (1, 0)]
