@@ -26,6 +26,7 @@ from ascend_sn.analysis import (
     memory_peak as _memory_peak,
     operator_statistics as _operator_statistics,
     rank_presence as _rank_presence,
+    roofline as _roofline,
     slow_instances as _slow_instances,
     step_breakdown as _step_breakdown,
     step_phases as _step_phases,
@@ -57,6 +58,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _launch_statistics.ANALYSIS,
     _slow_instances.ANALYSIS,
     _core_types.ANALYSIS,
+    _roofline.ANALYSIS,
 )
 
 BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
@@ -110,6 +112,7 @@ host_bound = _public(_launch_queue.HOST_BOUND)
 launch_statistics = _public(_launch_statistics.ANALYSIS)
 slow_instances = _public(_slow_instances.ANALYSIS)
 core_types = _public(_core_types.ANALYSIS)
+roofline = _public(_roofline.ANALYSIS)
 
 __all__ = [
     "ANALYSES",
@@ -132,6 +135,7 @@ __all__ = [
     "operator_statistics",
     "rank_presence",
     "result",
+    "roofline",
     "slow_instances",
     "step_breakdown",
     "step_phases",

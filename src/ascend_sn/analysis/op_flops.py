@@ -15,7 +15,7 @@ _FAMILIES: Final = (
     ("attention", r"(flash|fused|fusion|prompt|incre|infer)\w*attention\w*|npu_fusion_attention\w*|"
                   r"_?scaled_dot_product\w*attention\w*|_flash_attention\w*|_efficient_attention\w*"),
     ("grouped_matmul", r"\w*grouped_?matmul\w*|npu_grouped_matmul\w*"),
-    ("convolution", r"(conv|depthwiseconv|deformableconv)\w*|(thnn_|cudnn_|miopen_|mkldnn_|slow_|_)?conv(olution)?\w*"),
+    ("convolution", r"(depthwise|deformable|thnn_|cudnn_|miopen_|mkldnn_|slow_|_)?conv(?!ert)\w*"),
     ("matmul", r"(quant)?(batch)?mat_?mul\w*|mm|bmm|addmm|baddbmm|addbmm|linear|\w*gemm\w*|transposebatchmatmul\w*|"
                r"addmm_|_scaled_mm|mmv?|mv"),
 )  # fmt: skip

@@ -28,7 +28,7 @@ Relational = Callable[[DuckDBPyConnection], DuckDBPyRelation]
 class Need:
     """A table that must have rows; with `column`, one whose column must not be null everywhere.
 
-    Where any table of `alternatives` has rows, that will do as well.
+    Where any of `alternatives` (a table, or table.column) has such rows, that will do as well.
     """
 
     table: str
@@ -36,8 +36,12 @@ class Need:
     alternatives: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.column is not None:
-            BY_NAME[self.table].column(self.column)
+        for table, _, column in (
+            (self.table, "", self.column or ""),
+            *(name.partition(".") for name in self.alternatives),
+        ):
+            if column:
+                BY_NAME[table].column(column)
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,9 @@ def missing_needs(needs: Iterable[Need], db: DuckDBPyConnection) -> Missing | No
     The one place that turns an absent table into "not collected, turn on X".
     """
     for need in needs:
-        if not _has_rows(db, need.table, need.column) and not any(_has_rows(db, t) for t in need.alternatives):
+        if not _has_rows(db, need.table, need.column) and not any(
+            _has_rows(db, *name.split(".")) for name in need.alternatives
+        ):
             return _explain(need, db)
     return None
 

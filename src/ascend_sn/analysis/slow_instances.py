@@ -33,9 +33,9 @@ def slow_instances(db: DuckDBPyConnection) -> DuckDBPyRelation:
 
     Returns:
         One row per kernel beyond 1.3 times the median of its cohort with a modified z score beyond 3.5: profile_id,
-        rank, kernel_id, step_id, step, op_type, input_shapes, output_shapes, ts_ns, dur_ns, median_ns, robust_z, excess_ns =
-        dur_ns - median_ns, cohort_count, cohort_share_ratio (of the cohort's summed time that is excess of its slow
-        kernels); sorted by profile and excess.
+        rank, kernel_id, step_id, step, op_type, input_shapes, output_shapes, ts_ns, dur_ns, median_ns, robust_z,
+        excess_ns = dur_ns - median_ns, cohort_count, cohort_share_ratio (of the cohort's summed time that is excess
+        of its slow kernels); sorted by profile and excess.
     """
     return db.sql(f"""
         with busy as (
@@ -47,8 +47,8 @@ def slow_instances(db: DuckDBPyConnection) -> DuckDBPyRelation:
                    or profile_id not in (select profile_id from kernel where input_shapes is not null))
         ),
         middle as (
-            select profile_id, op_type, core_type, input_shapes, output_shapes, median(dur_ns) as median_ns, count(*) as cohort_count,
-                   sum(dur_ns)::bigint as cohort_ns
+            select profile_id, op_type, core_type, input_shapes, output_shapes,
+                   median(dur_ns) as median_ns, count(*) as cohort_count, sum(dur_ns)::bigint as cohort_ns
             from busy
             group by profile_id, op_type, core_type, input_shapes, output_shapes
             having count(*) >= {COHORT_AT_LEAST}
@@ -62,7 +62,8 @@ def slow_instances(db: DuckDBPyConnection) -> DuckDBPyRelation:
                        and middle.output_shapes is not distinct from busy.output_shapes
         ),
         spread as (
-            select profile_id, op_type, core_type, input_shapes, output_shapes, median(abs(dur_ns - median_ns)) as deviation_ns
+            select profile_id, op_type, core_type, input_shapes, output_shapes,
+                   median(abs(dur_ns - median_ns)) as deviation_ns
             from placed
             group by profile_id, op_type, core_type, input_shapes, output_shapes
         ),
