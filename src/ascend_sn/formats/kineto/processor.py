@@ -1,6 +1,6 @@
 """Captures without a device: the processor is the device, its threads are the streams.
 
-Leaf operators are the kernels; a call of a communication library that works on the host (gloo, MPI) is a
+Operators that do the work are the kernels; a call of a communication library that works on the host (gloo, MPI) is a
 communication kernel and a collective.
 """
 
@@ -27,31 +27,50 @@ _NO_WORK: Final = ("c10d::", "record_param_comms", "enumerate(DataLoader)", "Opt
 
 
 def is_host_work(host: Events, strings: Sequence[str]) -> tuple[Bool, Bool]:
-    """Return which host events are leaf operators, and which are communication."""
+    """Return which host events are the processor's kernels, and which are communication.
+
+    A kernel is a leaf operator, or the outermost one that spends at least half of its time in itself, with
+    what it calls: `aten::addmm` multiplies on its own and calls only a small copy.
+    """
     communication = lookup(host.name, strings, lambda name: int(categories.is_host_communication(name)), 0) == 1
+    no_work = lookup(host.name, strings, lambda name: int(name.startswith(_NO_WORK)), 1) == 1
     operators = np.flatnonzero((host.kind == categories.OPERATOR) & ~communication)
-    threads = thread_keys(host.pid, host.tid)
-    leaf = np.zeros(len(host), np.bool_)
-    leaf[operators] = True
-    leaf[operators[_holders(threads[operators], host.ts[operators], host.dur[operators])]] = False
-    leaf &= lookup(host.name, strings, lambda name: int(name.startswith(_NO_WORK)), 1) == 0
-    # What a communication call does inside itself on its own thread is part of it.
-    calls = np.flatnonzero(communication)
-    leaves = np.flatnonzero(leaf)
-    inside = enclosing(threads[calls], host.ts[calls], host.dur[calls], threads[leaves], host.ts[leaves])
-    contained = inside >= 0
-    ends = (host.ts + host.dur)[calls]
-    contained[contained] = (host.ts + host.dur)[leaves[contained]] <= ends[inside[contained]]
-    leaf[leaves[contained]] = False
-    return leaf, communication
+    works = np.zeros(len(host), np.bool_)
+    works[operators] = _outermost_workers(host.take(operators), no_work[operators])
+    _leave_out_inner_work(host, works, communication)
+    return works, communication
 
 
-def _holders(thread: Int64, ts: Int64, dur: Int64) -> Int64:
-    """Return the slices that hold another; one without length at the very end of a slice is beside it."""
-    parent = nest(thread, ts, dur).parent
-    child = np.flatnonzero(parent >= 0)
-    holder = parent[child]
-    return holder[ts[child] < ts[holder] + dur[holder]]
+def _outermost_workers(operators: Events, no_work: Bool) -> Bool:
+    """Return the operators that work on their own and lie in no other that does."""
+    tree = nest(thread_keys(operators.pid, operators.tid), operators.ts, operators.dur)
+    works = (tree.self_ns * 2 >= operators.dur) & ~no_work
+    parent = _strict_parents(tree.parent, operators)
+    inner = np.zeros(len(operators), np.bool_)
+    order = np.argsort(tree.depth, kind="stable")
+    bounds = np.searchsorted(tree.depth[order], np.arange(int(tree.depth.max(initial=0)) + 2))
+    for level in range(1, len(bounds) - 1):
+        at = order[bounds[level] : bounds[level + 1]]
+        at = at[parent[at] >= 0]
+        inner[at] = inner[parent[at]] | works[parent[at]]
+    return works & ~inner
+
+
+def _strict_parents(parent: Int64, operators: Events) -> Int64:
+    """Return the parents; an operator without length at the very end of another lies beside it."""
+    ends = operators.ts + operators.dur
+    beside = (parent >= 0) & (operators.ts >= ends[parent])
+    return np.where(beside, parent[parent], parent)
+
+
+def _leave_out_inner_work(host: Events, works: Bool, communication: Bool) -> None:
+    """Take out what a communication call does inside itself on its own thread: it is part of the call."""
+    threads, ends = thread_keys(host.pid, host.tid), host.ts + host.dur
+    calls, workers = np.flatnonzero(communication), np.flatnonzero(works)
+    around = enclosing(threads[calls], host.ts[calls], host.dur[calls], threads[workers], host.ts[workers])
+    inside = around >= 0
+    inside[inside] = ends[workers[inside]] <= ends[calls[around[inside]]]
+    works[workers[inside]] = False
 
 
 def operations(host: Events, communication: Bool, strings: Sequence[str]) -> Text:
@@ -59,16 +78,16 @@ def operations(host: Events, communication: Bool, strings: Sequence[str]) -> Tex
     return text_column(host.name[communication], strings).mapped(categories.collective_op)
 
 
-def host_kernel_rows(operators: Rows, leaf: Bool, communication: Bool, op: Text) -> Rows:
-    """Return leaf operators and communication calls as kernels, in file order.
+def host_kernel_rows(operators: Rows, works: Bool, communication: Bool, op: Text) -> Rows:
+    """Return working operators and communication calls as kernels, in file order.
 
     Args:
         operators: The operator table.
-        leaf: Which of them are compute.
+        works: Which of them are compute.
         communication: Which of them are communication.
         op: Operation of the communication rows, in their order.
     """
-    row = np.flatnonzero(leaf | communication)
+    row = np.flatnonzero(works | communication)
     names = operators.text("name").take(row)
     is_communication = communication[row]
     codes = names.codes.copy()

@@ -100,9 +100,9 @@ class _Build:
         """Return the tables of a capture without a device."""
         sifted, strings = self._sifted, self._sifted.strings
         tables = self._host_tables()
-        leaf, communication = processor.is_host_work(self._host, strings)
+        works, communication = processor.is_host_work(self._host, strings)
         op = processor.operations(self._host, communication, strings)
-        tables["kernel"] = processor.host_kernel_rows(tables["operator"], leaf, communication, op)
+        tables["kernel"] = processor.host_kernel_rows(tables["operator"], works, communication, op)
         tables["collective"] = processor.host_collective_rows(
             self._host, tables["kernel"], communication, op, groups.only_group(self._groups), strings
         )

@@ -133,19 +133,34 @@ def test_host_collectives_are_numbered_in_the_order_they_were_asked_for(tmp_path
     ]
 
 
-def test_leaf_operators_are_the_kernels_of_a_processor(tmp_path: Path) -> None:
+def test_operators_that_do_the_work_are_the_kernels_of_a_processor(tmp_path: Path) -> None:
     path = write(
         tmp_path,
         annotation("## forward ##", 0, 100),
         operator("aten::linear", 0, 50),
         operator("aten::addmm", 5, 40, **{"Input Dims": [[8]], "Input type": ["float"]}),
+        operator("aten::copy_", 6, 10),
         operator("c10d::allreduce_", 60, 5),
         annotation("gloo:all_reduce", 62, 30, tid=2),
         operator("aten::copy_", 70, 5, tid=2),
         operator("enumerate(DataLoader)#_Iter.__next__", 110, 50),
+        operator("aten::stack", 120, 5),
     )
 
     assert rows(captured(path), "kernel", "name", "kind", "stream", "op_type", "operator_id", "input_shapes") == [
         ("aten::addmm", "compute", "1", "aten::addmm", 2, "8"),
-        ("gloo:all_reduce", "communication", "2", "allreduce", 4, None),
+        ("gloo:all_reduce", "communication", "2", "allreduce", 5, None),
+        ("aten::stack", "compute", "1", "aten::stack", 8, None),
     ]
+
+
+def test_operators_that_touch_are_beside_each_other(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        operator("aten::outer", 0, 20),
+        operator("aten::a", 5, 10),
+        operator("aten::b", 15, 0),
+        operator("aten::c", 16, 3),
+    )
+
+    assert rows(captured(path), "kernel", "name") == [("aten::a",), ("aten::b",), ("aten::c",)]
