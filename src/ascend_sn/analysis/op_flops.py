@@ -56,6 +56,8 @@ def flops_of(
             and `inputs` has it blocked.
     """
     family = family_of(op)
+    if family is not None and any(0 in shape for shape in (*inputs, *(outputs or ()))):
+        return 0
     tensors = [shape for shape in inputs if shape]
     out = outputs[0] if outputs else None
     if family == "matmul":

@@ -78,12 +78,17 @@ def test_blocked_matrices_count_as_stored() -> None:
 @pytest.mark.parametrize(
     ("op", "inputs", "outputs"),
     [("Add", [(8, 8), (8, 8)], [(8, 8)]), ("MatMulV2", [(8,)], [(8,)]), ("MatMulV2", [], None),
-     ("Conv2D", [(1, 3, 8, 8)], None), ("FlashAttentionScore", [(100, 4, 64)] * 3, [(100, 4, 8)]), ("aten::mm", [(3, 4), (5, 6)], None)],
+     ("Conv2D", [(1, 3, 8, 8)], None),
+     ("FlashAttentionScore", [(100, 4, 64)] * 3, [(100, 4, 8)]), ("aten::mm", [(3, 4), (5, 6)], None)],
 )  # fmt: skip
 def test_what_the_shapes_do_not_tell_is_none(
     op: str, inputs: list[tuple[int, ...]], outputs: list[tuple[int, ...]] | None
 ) -> None:
     assert flops_of(op, inputs, outputs) is None
+
+
+def test_empty_tensors_need_no_operation() -> None:
+    assert flops_of("aten::mm", [(0, 4), (4, 5)], None) == 0
 
 
 @given(SIZES, SIZES, SIZES, SIZES)
