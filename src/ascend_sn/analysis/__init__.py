@@ -24,6 +24,7 @@ from ascend_sn.analysis import (
     link_matrix as _link_matrix,
     memory_by_operator as _memory_by_operator,
     memory_peak as _memory_peak,
+    mfu as _mfu,
     operator_statistics as _operator_statistics,
     rank_presence as _rank_presence,
     roofline as _roofline,
@@ -59,6 +60,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _slow_instances.ANALYSIS,
     _core_types.ANALYSIS,
     _roofline.ANALYSIS,
+    _mfu.ANALYSIS,
 )
 
 BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
@@ -113,6 +115,7 @@ launch_statistics = _public(_launch_statistics.ANALYSIS)
 slow_instances = _public(_slow_instances.ANALYSIS)
 core_types = _public(_core_types.ANALYSIS)
 roofline = _public(_roofline.ANALYSIS)
+mfu = _public(_mfu.ANALYSIS)
 
 __all__ = [
     "ANALYSES",
@@ -132,6 +135,7 @@ __all__ = [
     "link_matrix",
     "memory_by_operator",
     "memory_peak",
+    "mfu",
     "operator_statistics",
     "rank_presence",
     "result",

@@ -118,8 +118,17 @@ def roofline(db: DuckDBPyConnection, table: Sequence[Chip] | None = None) -> Duc
     return rows_relation(db, [_rated(group) for group in operator_groups(db, table)], _TYPES)
 
 
-def operator_groups(db: DuckDBPyConnection, table: Sequence[Chip] | None = None) -> list[OperatorGroup]:
-    """Return the groups of equal calls of every profile that has shapes, by profile and total time."""
+def operator_groups(
+    db: DuckDBPyConnection, table: Sequence[Chip] | None = None, *, only_steps: bool = False
+) -> list[OperatorGroup]:
+    """Return the groups of equal calls of every profile that has shapes, by profile and total time.
+
+    Args:
+        db: A connection with the tables of `roofline`; `step` too with `only_steps`.
+        table: The chips, instead of those that come with the package.
+        only_steps: In profiles with marked steps, leave out kernels that belong to none.
+    """
+    in_a_step = "(step_id is not null or profile_id not in (select profile_id from step where origin <> 'inferred'))"
     pivots = ",\n".join(
         f"max(value) filter (where metric in ({_spellings(name)})) as {name}_ratio" for name in _METRICS
     )
@@ -142,7 +151,7 @@ def operator_groups(db: DuckDBPyConnection, table: Sequence[Chip] | None = None)
             from kernel
             left join operator using (profile_id, operator_id)
             left join metrics using (profile_id, kernel_id)
-            where kind in ('compute', 'fused')
+            where kind in ('compute', 'fused') and {in_a_step if only_steps else "true"}
         ),
         calls as (
             select profile_id, rank, coalesce(op_type, name) as op_type, core_type, input_shapes, input_dtypes,
