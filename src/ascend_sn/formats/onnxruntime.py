@@ -237,7 +237,7 @@ def _process(events: Events, strings: Sequence[str]) -> int | None:
 def _first(preferred: Text, otherwise: Text) -> Text:
     moved = np.where(otherwise.codes >= 0, otherwise.codes + len(preferred.values), -1)
     codes = np.where(preferred.codes >= 0, preferred.codes, moved).astype(np.int32)
-    return Text.of(Text(codes, [*preferred.values, *otherwise.values]).decode())
+    return Text(codes, [*preferred.values, *otherwise.values]).mapped(str)
 
 
 def _shapes(text: str) -> str | None:

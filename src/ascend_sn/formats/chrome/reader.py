@@ -115,7 +115,7 @@ def _span_rows(slices: Events, tracked: Events, instants: Events, strings: Seque
         count,
         span_id=np.arange(count),
         name=text_column(together.name, strings),
-        domain=Text.of(Text(codes, values).decode()),
+        domain=Text(codes, values).mapped(str),
         thread=tracks.names(together, counts[0], counts[0] + counts[1]),
         ts_ns=together.ts,
         dur_ns=dur,

@@ -57,7 +57,7 @@ class Tracks:
         codes = row.astype(np.int32)
         tracked = category.codes[first_tracked:first_instant]
         codes[first_tracked:first_instant] = np.where(tracked >= 0, tracked + len(named), len(values) - 1)
-        return Text.of(Text(codes, values).decode())
+        return Text(codes, values).mapped(str)
 
     def _name(self, pid: int, tid: int, several: bool) -> str:
         thread_id = self.strings[tid] if tid >= 0 else ""

@@ -182,7 +182,7 @@ def _ops(kernels: Events, stated: Codes, spans: Events, strings: Sequence[str]) 
         op = source.mapped(categories.collective_op)
         codes = np.where(codes >= 0, codes, np.where(op.codes >= 0, op.codes + len(values), -1)).astype(np.int32)
         values.extend(op.values)
-    return Text.of([values[code] if code >= 0 else None for code in codes.tolist()])
+    return Text(codes, values).mapped(str)
 
 
 def _dtypes(stated: Codes, names: Text, strings: Sequence[str]) -> Text:

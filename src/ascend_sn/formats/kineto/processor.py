@@ -100,7 +100,7 @@ def host_kernel_rows(operators: Rows, works: Bool, communication: Bool, op: Text
         device_id=0,
         stream=taken.text("thread"),
         name=names,
-        op_type=Text.of(Text(codes, [*names.values, *op.values]).decode()),
+        op_type=Text(codes, [*names.values, *op.values]).mapped(str),
         kind=Text(is_communication.astype(np.int32), ["compute", "communication"]),
         ts_ns=taken.values("ts_ns"),
         dur_ns=taken.values("dur_ns"),
