@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ import numpy.typing as npt
 
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Int64, Nullable, Text
-from ascend_sn.model.units import integers, microsecond_text_to_ns, reals
+from ascend_sn.model.units import decimal_text_to_int, reals
 
 __all__ = ["CsvColumns", "float_cells", "integer_cells", "ns_cells", "read_csv_columns", "text_cells"]
 
@@ -24,19 +26,24 @@ Cells = Sequence[str]
 _REPLACEMENT = "\ufffd"
 _STRIPPED = " \t\r\n\"'"
 _ABSENT = ("", "N/A", "NA", "null", "None", "nan", "NaN")
+_WIDEST_NUMBER = 64
+_MOST_DIGITS = 18
+"""Beyond it a number (times a thousand) may pass int64."""
+_ABSENT_SET = frozenset(_ABSENT)
+_NAN = "nan"
 
 
 @dataclass(frozen=True)
 class CsvColumns:
-    """The columns of one CSV file by header name; `lines` is the file line in which each row ends."""
+    """The columns of one CSV file by header name; `records` is the number of each row among the file's records."""
 
     path: Path
     file: str
     columns: dict[str, Cells]
-    lines: Int64
+    records: Int64
 
     def __len__(self) -> int:
-        return len(self.lines)
+        return len(self.records)
 
     def get(self, *names: str) -> Cells | None:
         """Return the first column of these names that the file has (names change between versions)."""
@@ -52,7 +59,11 @@ class CsvColumns:
             return self
         index = np.flatnonzero(mask).tolist()
         columns: dict[str, Cells] = {name: [cells[i] for i in index] for name, cells in self.columns.items()}
-        return CsvColumns(self.path, self.file, columns, self.lines[mask])
+        return CsvColumns(self.path, self.file, columns, self.records[mask])
+
+    def place(self, row: int) -> str:
+        """Return where a row stands: the line of the file in which it ends."""
+        return f"line {_line_of(self.path, int(self.records[row]))}"
 
     def without_unreadable(self, ledger: Ledger, required: dict[str, Nullable]) -> npt.NDArray[np.bool_]:
         """Return the mask of rows in which every required number is there; the others go to the ledger."""
@@ -63,13 +74,7 @@ class CsvColumns:
                 first = int(np.flatnonzero(bad)[0])
                 column = self.columns.get(name)
                 example = "" if column is None else f"{name} = {column[first]!r}"
-                ledger.add(
-                    self.file,
-                    "unreadable_cell",
-                    place=f"line {int(self.lines[first])}",
-                    count=int(bad.sum()),
-                    example=example,
-                )
+                ledger.add(self.file, "unreadable_cell", place=self.place(first), count=int(bad.sum()), example=example)
                 usable &= ~bad
         return usable
 
@@ -98,10 +103,9 @@ def read_csv_columns(path: Path, file: str, ledger: Ledger, required: Sequence[s
     damaged_text = text is None
     if text is None:
         text = data.decode("utf-8-sig", errors="replace")
-    with _any_field_size():
-        header, rows, lines, failure = _rows(text)
+    header, rows, failure = _records(text)
     if not header or not any(name.strip() for name in header):
-        ledger.add(file, "empty_file", severity="damage")
+        ledger.add(file, "empty_file")
         return None
     names = [name.strip() for name in header]
     absent = [name for name in required if name not in names]
@@ -109,15 +113,18 @@ def read_csv_columns(path: Path, file: str, ledger: Ledger, required: Sequence[s
         ledger.add(file, "unknown_header", place="line 1", example=f"no column {absent[0]!r}")
         return None
     if failure:
-        ledger.add(file, "csv_syntax", place=f"line {lines[-1] + 1 if lines else 2}", example=failure)
-    rows, lines = _of_width(len(names), rows, lines, file, ledger)
-    cells: list[Cells] = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in names]
+        ledger.add(file, "csv_syntax", place=f"line {_line_of(path, len(rows)) + 1}", example=failure)
+    records = np.arange(1, len(rows) + 1, dtype=np.int64)
+    wrong = np.flatnonzero(np.fromiter(map(len, rows), np.int64, len(rows)) != len(names))
+    if len(wrong):
+        rows, records = _of_width(path, len(names), rows, wrong, file, ledger)
+    cells: list[Cells] = list(zip(*rows, strict=True)) if rows else [() for _ in names]
     columns: dict[str, Cells] = {}
     for name, column in zip(names, cells, strict=True):
         columns.setdefault(name, column)
     if damaged_text:
         _count_damaged_text(columns, file, ledger)
-    return CsvColumns(path, file, columns, np.array(lines, np.int64))
+    return CsvColumns(path, file, columns, records)
 
 
 def text_cells(cells: Cells | None, absent: Sequence[str] = _ABSENT) -> Text | None:
@@ -125,32 +132,70 @@ def text_cells(cells: Cells | None, absent: Sequence[str] = _ABSENT) -> Text | N
     if cells is None:
         return None
     missing = frozenset(absent)
-    return Text.of(cells).mapped(lambda cell: None if (bare := cell.strip(_STRIPPED)) in missing else bare)
+    numbers: defaultdict[str, int] = defaultdict(count().__next__)
+    codes = np.fromiter(map(numbers.__getitem__, cells), np.int32, len(cells))
+    text = Text(codes, list(numbers))
+    return text.mapped(lambda cell: None if (bare := cell.strip(_STRIPPED)) in missing else bare)
 
 
 def ns_cells(cells: Cells | None) -> Nullable | None:
     """Return microsecond cells as nanoseconds, exactly."""
-    return None if cells is None else microsecond_text_to_ns(cells)
+    return None if cells is None else _scaled(cells, 3)
 
 
 def integer_cells(cells: Cells | None) -> Nullable | None:
     """Return integer cells; absent or unreadable ones are null."""
-    return None if cells is None else integers(cells)
+    return None if cells is None else _scaled(cells, 0)
 
 
 def float_cells(cells: Cells | None) -> Nullable | None:
     """Return decimal cells as float64 (never absolute times); absent or unreadable ones are null."""
     if cells is None:
         return None
-    bare = np.char.strip(np.array(cells, np.str_), _STRIPPED) if cells else np.zeros(0, np.str_)
-    valid = ~np.isin(bare, _ABSENT)
-    values = np.zeros(len(bare), np.float64)
+    known = [_NAN if cell in _ABSENT_SET else cell for cell in cells]
     try:
-        values[valid] = bare[valid].astype(np.float64)
+        values = np.fromiter(map(float, known), np.float64, len(known))
     except ValueError:
         return reals(cells)
-    valid &= np.isfinite(values)
+    return Nullable(values, np.isfinite(values))
+
+
+def _scaled(cells: Cells, scale_digits: int) -> Nullable:
+    """Return decimal cells times 10**scale_digits: digit by digit over all rows, what is odd one by one."""
+    values, plain = _plain_decimals(cells, scale_digits)
+    valid = plain.copy()
+    for i in np.flatnonzero(~plain).tolist():
+        number = decimal_text_to_int(cells[i], scale_digits)
+        if number is not None:
+            values[i], valid[i] = number, True
     return Nullable(values, valid)
+
+
+def _plain_decimals(cells: Cells, scale_digits: int) -> tuple[Int64, npt.NDArray[np.bool_]]:
+    """Return the numbers of cells that are digits with at most one point, and where that is so."""
+    nothing = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.bool_)
+    # Cells end with a TAB, some are quoted.
+    bare = [cell.strip(_STRIPPED) for cell in cells]
+    try:
+        fixed = np.array(bare, np.bytes_)
+    except UnicodeEncodeError:
+        return nothing
+    width = fixed.dtype.itemsize
+    if not width or width > _WIDEST_NUMBER:
+        return nothing
+    letters = fixed.view(np.uint8).reshape(len(bare), width)
+    digits, points = (letters >= ord("0")) & (letters <= ord("9")), letters == ord(".")
+    length = np.count_nonzero(letters, axis=1)
+    point_count = np.count_nonzero(points, axis=1)
+    has_point = point_count == 1
+    fraction = np.where(has_point, length - 1 - points.argmax(axis=1), 0)
+    plain = (np.count_nonzero(digits, axis=1) + point_count == length) & (point_count <= 1)
+    plain &= (length > point_count) & (length <= _MOST_DIGITS) & (fraction <= scale_digits) & digits[:, 0]
+    values = np.zeros(len(bare), np.int64)
+    for column in range(min(width, _MOST_DIGITS)):
+        digit = digits[:, column]
+        values = np.where(digit, values * 10 + (letters[:, column] - ord("0")), values)
+    return values * 10 ** np.where(plain, scale_digits - fraction, 0), plain
 
 
 def _decoded(data: bytes) -> str | None:
@@ -170,41 +215,40 @@ def _any_field_size() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _rows(text: str) -> tuple[list[str], list[list[str]], list[int], str]:
-    reader = csv.reader(io.StringIO(text, newline=""))
-    header: list[str] = []
+def _records(text: str) -> tuple[list[str], list[list[str]], str]:
+    """Return header, rows and what the parser failed on; blank lines are no records."""
     rows: list[list[str]] = []
-    lines: list[int] = []
-    try:
+    failure = ""
+    with _any_field_size():
+        reader = csv.reader(io.StringIO(text, newline=""))
+        try:
+            rows.extend(reader)
+        except csv.Error as error:
+            failure = str(error)
+    rows = [row for row in rows if len(row) > 1 or (row and row[0].strip())]
+    return (rows[0], rows[1:], failure) if rows else ([], [], failure)
+
+
+def _line_of(path: Path, record: int) -> int:
+    """Return the line in which a record ends (0 is the header); asked for damage only, so the file is read again."""
+    seen = -1
+    with _any_field_size(), path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+        reader = csv.reader(file)
         for row in reader:
-            if not row or (len(row) == 1 and not row[0].strip()):
-                continue
-            if header:
-                rows.append(row)
-                lines.append(reader.line_num)
-            else:
-                header = row
-    except csv.Error as error:
-        return header, rows, lines, str(error)
-    return header, rows, lines, ""
+            seen += len(row) > 1 or bool(row and row[0].strip())
+            if seen == record:
+                return reader.line_num
+    return 0
 
 
 def _of_width(
-    width: int, rows: list[list[str]], lines: list[int], file: str, ledger: Ledger
-) -> tuple[list[list[str]], list[int]]:
-    wrong = [i for i, row in enumerate(rows) if len(row) != width]
-    if not wrong:
-        return rows, lines
-    first = rows[wrong[0]]
-    ledger.add(
-        file,
-        "row_width",
-        place=f"line {lines[wrong[0]]}",
-        count=len(wrong),
-        example=f"{len(first)} cells, not {width}: {','.join(first)}",
-    )
-    fitting = [i for i, row in enumerate(rows) if len(row) == width]
-    return [rows[i] for i in fitting], [lines[i] for i in fitting]
+    path: Path, width: int, rows: list[list[str]], wrong: Int64, file: str, ledger: Ledger
+) -> tuple[list[list[str]], Int64]:
+    first = int(wrong[0])
+    example = f"{len(rows[first])} cells, not {width}: {','.join(rows[first])}"
+    ledger.add(file, "row_width", place=f"line {_line_of(path, first + 1)}", count=len(wrong), example=example)
+    fitting = np.setdiff1d(np.arange(len(rows)), wrong)
+    return [rows[i] for i in fitting.tolist()], fitting + 1
 
 
 def _count_damaged_text(columns: dict[str, Cells], file: str, ledger: Ledger) -> None:

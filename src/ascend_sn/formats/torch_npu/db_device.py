@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from ascend_sn.formats.sqlite_columns import Database, sqlite_integers, sqlite_reals
 from ascend_sn.formats.torch_npu.collectives import CommOps
@@ -22,6 +21,7 @@ from ascend_sn.formats.torch_npu.tasks import (
     joined_transport,
     task_kind,
 )
+from ascend_sn.formats.torch_npu.text_columns import combined, either, number_text
 from ascend_sn.model.rows import Int64, Nullable, Rows, Text, concatenate, conform
 from ascend_sn.model.tables import COMM_TASK, KERNEL, KERNEL_METRIC
 
@@ -178,7 +178,7 @@ def _kernels(
             op_type=op_type,
             kind=Text(fused.astype(np.int32), ["compute", "fused"]),
             # Level0 leaves the core out, the task itself still tells it.
-            core_type=[own or of_task for own, of_task in zip(core.decode(), task_core.decode(), strict=True)],
+            core_type=either(core, task_core),
             block_count=_blocks(picked),
             input_shapes=_shapes(database, picked["inputShapes"]),
             input_dtypes=_meaningful(database.texts(picked["inputDataTypes"])),
@@ -192,7 +192,7 @@ def _kernels(
     index = np.concatenate([computing, rest])
     of_tasks = concatenate(KERNEL, parts).replace(
         device_id=Nullable(tasks.device.values[index], tasks.device.valid[index]),
-        stream=_number_text(tasks.stream).take(index),
+        stream=number_text(tasks.stream).take(index),
         ts_ns=tasks.ts[index],
         dur_ns=tasks.dur[index],
         **_launched(tasks.connection[index], host),
@@ -200,7 +200,7 @@ def _kernels(
     first = lookup(tasks.connection, ops.connection)
     there = (first >= 0) & (ops.connection >= 0)
     at = np.where(there, first, 0)
-    streams = _number_text(_padded(tasks.stream)).take(at)
+    streams = number_text(_padded(tasks.stream)).take(at)
     device = _padded(tasks.device)
     of_ops = conform(
         KERNEL,
@@ -230,13 +230,13 @@ def _other_tasks(database: Database, host: DatabaseHost, tasks: _Tasks, rest: In
     recorded = [COPY_DIRECTIONS.get(copies["memcpyOperation"][i]) if i >= 0 else None for i in at]
     calls = lookup_dict(host.call_of_connection, tasks.connection[rest])
     is_copy = kind.matches(["copy"])
-    guessed = copy_directions(host.tables["host_call"], Nullable(calls.values, calls.valid & is_copy)).decode()
+    guessed = copy_directions(host.tables["host_call"], Nullable(calls.values, calls.valid & is_copy))
     return conform(
         KERNEL,
         len(rest),
         name=tasks.type.take(rest),
         kind=kind,
-        copy_direction=[known or queue for known, queue in zip(recorded, guessed, strict=True)],
+        copy_direction=either(Text.of(recorded), guessed),
         size_bytes=sqlite_integers(sizes),
     )
 
@@ -275,24 +275,21 @@ def _comm_tasks(
             database.file, "task_without_operator", place="table COMMUNICATION_TASK_INFO", count=int(homeless.sum())
         )
     kept = np.flatnonzero(~homeless)
-    named = database.texts(picked["taskType"]).decode()
-    types = tasks.type.take(index).decode()
-    transport = database.names("ENUM_HCCL_TRANSPORT_TYPE", picked["transportType"]).decode()
-    link = database.names("ENUM_HCCL_LINK_TYPE", picked["linkType"]).decode()
-    plane = _number_text(_known(picked["planeId"])).mapped(lambda number: f"Plane {number}")
-    streams = _number_text(tasks.stream).take(index).decode()
+    transport = database.names("ENUM_HCCL_TRANSPORT_TYPE", picked["transportType"])
+    link = database.names("ENUM_HCCL_LINK_TYPE", picked["linkType"])
+    plane = number_text(_known(picked["planeId"])).mapped(lambda number: f"Plane {number}")
     rows_ = conform(
         COMM_TASK,
         len(index),
         collective_id=collective,
-        stream=[own or stream for own, stream in zip(plane.decode(), streams, strict=True)],
-        name=[own or of_task for own, of_task in zip(named, types, strict=True)],
+        stream=either(plane, number_text(tasks.stream).take(index)),
+        name=either(database.texts(picked["taskType"]), tasks.type.take(index)),
         ts_ns=tasks.ts[index],
         dur_ns=tasks.dur[index],
         size_bytes=sqlite_integers(picked["size"]),
         src_rank=_known(picked["srcRank"]),
         dst_rank=_known(picked["dstRank"]),
-        transport=[joined_transport(kind, over) for kind, over in zip(transport, link, strict=True)],
+        transport=combined(transport, link, joined_transport),
     )
     return rows_.take(kept), plane.take(kept)
 
@@ -336,12 +333,6 @@ def _ids(values: Sequence[Any]) -> Int64:
 def _known(values: Sequence[Any]) -> Nullable:
     numbers = sqlite_integers(values)
     return Nullable(numbers.values, numbers.valid & (numbers.values >= 0) & (numbers.values < _NONE_ID))
-
-
-def _number_text(numbers: Nullable) -> Text:
-    distinct, codes = np.unique(numbers.values, return_inverse=True)
-    valid: npt.NDArray[np.bool_] = numbers.valid
-    return Text(np.where(valid, codes, -1).astype(np.int32), [str(number) for number in distinct.tolist()])
 
 
 def _padded(numbers: Nullable) -> Nullable:

@@ -325,7 +325,5 @@ def _operator_links(
 
 
 def _queue_flows(api: _Api, queues: Int64, connections: dict[int, list[int]]) -> Rows:
-    keys = [
-        connections.get(key, [None])[0] if isinstance(key := api.connection[i], int) else None for i in queues.tolist()
-    ]
-    return queue_flows(api.name.take(queues), keys)
+    keys = [connections.get(key, [None])[0] if isinstance(key := api.connection[i], int) else None for i in queues]
+    return queue_flows(api.name.take(queues), sqlite_integers(keys))

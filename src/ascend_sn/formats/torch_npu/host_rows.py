@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from ascend_sn.formats.torch_npu.matching import lookup
 from ascend_sn.model.rows import Int64, Nullable, Rows, Text, conform
 from ascend_sn.model.tables import FLOW, STEP
 
@@ -73,24 +73,20 @@ def step_rows(number: Nullable, ts: Int64, dur: Int64, origin: str = "mark") -> 
     )
 
 
-def queue_flows(names: Text, keys: Sequence[Any]) -> Rows:
+def queue_flows(names: Text, keys: Nullable) -> Rows:
     """Return arrows from each Enqueue to the Dequeue of the same correlation; position = host_call_id."""
-    enqueued: dict[Any, int] = {}
-    pairs: list[tuple[int, int]] = []
-    is_enqueue = names.where(lambda name: name.startswith("Enqueue")).tolist()
-    for i, key in enumerate(keys):
-        if key is not None and is_enqueue[i]:
-            enqueued[key] = i
-    for i, key in enumerate(keys):
-        if key is not None and not is_enqueue[i] and key in enqueued:
-            pairs.append((enqueued[key], i))
+    is_enqueue = names.where(lambda name: name.startswith("Enqueue"))
+    enqueued = np.flatnonzero(is_enqueue & keys.valid)
+    dequeued = np.flatnonzero(~is_enqueue & keys.valid)
+    origin = lookup(keys.values[enqueued], keys.values[dequeued])
+    paired = origin >= 0
     return conform(
         FLOW,
-        len(pairs),
+        int(paired.sum()),
         src_table="host_call",
-        src_id=[pair[0] for pair in pairs],
+        src_id=enqueued[origin[paired]],
         dst_table="host_call",
-        dst_id=[pair[1] for pair in pairs],
+        dst_id=dequeued[paired],
         kind="queue",
     )
 

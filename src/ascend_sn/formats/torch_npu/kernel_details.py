@@ -19,6 +19,7 @@ from ascend_sn.formats.csv_columns import (
     text_cells,
 )
 from ascend_sn.formats.torch_npu.groups import is_fused, op_type_of
+from ascend_sn.formats.torch_npu.text_columns import either
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Int64, Nullable, Rows, Text, concatenate, conform
 from ascend_sn.model.tables import KERNEL, KERNEL_METRIC
@@ -70,7 +71,7 @@ def read_kernel_details(path: Path, file: str, ledger: Ledger) -> KernelDetails 
     negative = usable & (duration.values < 0)
     if negative.any():
         first = int(np.flatnonzero(negative)[0])
-        ledger.add(file, "negative_duration", place=f"line {int(table.lines[first])}", count=int(negative.sum()))
+        ledger.add(file, "negative_duration", place=table.place(first), count=int(negative.sum()))
         usable &= ~negative
     table = table.only(usable)
     kernels = _kernels(table, start.values[usable], duration.values[usable])
@@ -132,8 +133,7 @@ def _typed(op_type: Text, name: Text | None, kind: Text) -> Text:
     if name is None or not untyped.any():
         return op_type
     fronts = name.mapped(op_type_of)
-    pairs = zip(op_type.decode(), fronts.decode(), untyped.tolist(), strict=True)
-    return Text.of(front if missing else own for own, front, missing in pairs)
+    return either(op_type, Text(np.where(untyped, fronts.codes, -1).astype(np.int32), fronts.values))
 
 
 def _kinds(name: Text | None, op_type: Text, core: Text | None, length: int) -> Text:

@@ -12,6 +12,7 @@ from ascend_sn.formats.torch_npu.groups import is_fused, op_type_of
 from ascend_sn.formats.torch_npu.kernel_details import KernelDetails
 from ascend_sn.formats.torch_npu.matching import common_codes, lookup, occurrence, packed
 from ascend_sn.formats.torch_npu.tasks import copy_directions, is_core_task, joined_transport, task_kind
+from ascend_sn.formats.torch_npu.text_columns import combined, either, taken
 from ascend_sn.formats.torch_npu.trace_device import DeviceEvents
 from ascend_sn.formats.torch_npu.trace_events import TraceEvents
 from ascend_sn.model.rows import Int64, Nullable, Rows, Text, concatenate, conform
@@ -182,15 +183,7 @@ def _with_links(csv: Rows, task_of: Int64, tasks: DeviceEvents, op_of: Int64, op
             values[rows[known]] = source.values[at[rows[known]]]
             valid[rows[known]] = True
         columns[column] = Nullable(values, valid)
-    streams = csv.text("stream").decode()
-    recorded = tasks.stream.decode()
-    return csv.replace(
-        **columns,
-        stream=[
-            own if own is not None or at < 0 else recorded[at]
-            for own, at in zip(streams, task_of.tolist(), strict=True)
-        ],
-    )
+    return csv.replace(**columns, stream=either(csv.text("stream"), taken(tasks.stream, task_of)))
 
 
 def _op_kernels(ops: DeviceEvents, index: Int64) -> Rows:
@@ -209,24 +202,26 @@ def _task_kernels(trace: TraceDevice, index: Int64, calls: Rows, has_details: bo
     tasks = trace.tasks
     names, types = tasks.name.take(index), tasks.type.take(index)
     on_core = types.where(is_core_task)
-    kinds = [task_kind(name or "", type_ or "") for name, type_ in zip(names.decode(), types.decode(), strict=True)]
-    kind = np.array(kinds, np.str_)
-    if not has_details:
-        kind = np.where(on_core, np.where(names.where(is_fused), "fused", "compute"), kind)
-    copies = kind == "copy"
-    call = Nullable(tasks.call.values[index], tasks.call.valid[index] & copies)
-    recorded = trace.events.argument_text("memcpy direction", tasks.index[index]).mapped(_direction).decode()
-    guessed = copy_directions(calls, call).decode()
+    kind = combined(names, types, lambda name, type_: _kind(name or "", type_ or "", has_details))
+    call = Nullable(tasks.call.values[index], tasks.call.valid[index] & kind.matches(["copy"]))
+    recorded = trace.events.argument_text("memcpy direction", tasks.index[index]).mapped(_direction)
     return conform(
         KERNEL,
         len(index),
-        kind=kind.tolist(),
+        kind=kind,
         core_type=Text(np.where(on_core, types.codes, -1).astype(np.int32), types.values),
         stream=tasks.stream.take(index),
-        copy_direction=[known or queue for known, queue in zip(recorded, guessed, strict=True)],
+        copy_direction=either(recorded, copy_directions(calls, call)),
         size_bytes=trace.events.argument_integers("data size(Byte)", tasks.index[index]),
         **_shared(tasks, index),
     )
+
+
+def _kind(name: str, type_: str, has_details: bool) -> str:
+    """Without kernel_details.csv, what ran on a core is a kernel; with it, its rows are the kernels."""
+    if has_details or not is_core_task(type_):
+        return task_kind(name, type_)
+    return "fused" if is_fused(name) else "compute"
 
 
 def _shared(found: DeviceEvents, index: Int64) -> dict[str, Nullable | Text | Int64]:
@@ -243,12 +238,10 @@ def _shared(found: DeviceEvents, index: Int64) -> dict[str, Nullable | Text | In
 def _with_streams(kernels: Rows, kernel_of_op: Int64, op_at: Int64, tasks: DeviceEvents) -> Rows:
     """Give communication operators the stream of their first task."""
     first = lookup(op_at, np.arange(len(kernel_of_op), dtype=np.int64))
-    streams = kernels.text("stream").decode()
-    recorded = tasks.stream.decode()
-    for kernel, task in zip(kernel_of_op.tolist(), first.tolist(), strict=True):
-        if kernel >= 0 and task >= 0 and streams[kernel] is None:
-            streams[kernel] = recorded[task]
-    return kernels.replace(stream=streams)
+    task_of = np.full(len(kernels), -1, np.int64)
+    known = kernel_of_op >= 0
+    task_of[kernel_of_op[known]] = first[known]
+    return kernels.replace(stream=either(kernels.text("stream"), taken(tasks.stream, task_of)))
 
 
 def _comm_ops(kernels: Rows, trace: TraceDevice, kernel_of_op: Int64, lonely: Int64) -> tuple[CommOps, Int64]:
@@ -292,8 +285,8 @@ def _comm_tasks(trace: TraceDevice, parts: Int64, op_at: Int64, position: Int64)
     bare = parts[~with_planes[op_at[parts]]]
     events, index = trace.events, planes.index[inside]
     plane_names = planes.stream.take(inside)
-    transport = events.argument_text("transport type", index).decode()
-    link = events.argument_text("link type", index).decode()
+    transport = events.argument_text("transport type", index)
+    link = events.argument_text("link type", index)
     detailed = conform(
         COMM_TASK,
         len(inside),
@@ -305,7 +298,7 @@ def _comm_tasks(trace: TraceDevice, parts: Int64, op_at: Int64, position: Int64)
         size_bytes=events.argument_integers("size(Byte)", index),
         src_rank=_place(events.argument_integers("src rank", index)),
         dst_rank=_place(events.argument_integers("dst rank", index)),
-        transport=[joined_transport(kind, over) for kind, over in zip(transport, link, strict=True)],
+        transport=combined(transport, link, joined_transport),
     )
     plain = conform(
         COMM_TASK,

@@ -9,6 +9,7 @@ import numpy as np
 
 from ascend_sn.formats.torch_npu.groups import group_hash
 from ascend_sn.formats.torch_npu.matching import lookup, packed
+from ascend_sn.formats.torch_npu.text_columns import combined, number_text
 from ascend_sn.formats.torch_npu.trace_events import COUNTER_KEYS, Codes, TraceEvents
 from ascend_sn.formats.torch_npu.trace_host import (
     TraceHost,
@@ -102,7 +103,8 @@ def read_counters(events: TraceEvents, classes: EventClasses, file: str, ledger:
         told |= there
         names = events.text(events.name[index[there]])
         if key == "value" and unit_names.valid.any():
-            names = _with_unit(names, Nullable(unit_names.values[there], unit_names.valid[there]))
+            unit_text = number_text(Nullable(unit_names.values[there], unit_names.valid[there]))
+            names = combined(names, unit_text, _of_accelerator)
         parts.append(
             conform(
                 COUNTER,
@@ -192,10 +194,8 @@ def _named_group(thread: str) -> str | None:
     return group_hash(found[1])
 
 
-def _with_unit(names: Text, unit: Nullable) -> Text:
-    decoded = names.decode()
-    pairs = zip(decoded, unit.values.tolist(), unit.valid.tolist(), strict=True)
-    return Text.of(f"Acc PMU {number}/{name}" if ok else name for name, number, ok in pairs)
+def _of_accelerator(name: str | None, number: str | None) -> str | None:
+    return name if number is None else f"Acc PMU {number}/{name}"
 
 
 def _first(numbers: Nullable, split: int) -> Nullable:

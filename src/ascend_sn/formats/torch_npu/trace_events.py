@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from ascend_sn._native.trace_scan import INTEGER, ArgColumn, TraceColumns, scan_blocks
+from ascend_sn._native.trace_scan import ArgColumn, Strings, TraceColumns, scan_blocks
 from ascend_sn.model.ledger import Ledger, Severity
 from ascend_sn.model.rows import Int64, Nullable, Text
 
@@ -37,35 +37,36 @@ COUNTER_KEYS: Final = {
 }
 """Keys of counter events: our unit and the factor to it (KB and MB are powers of two here)."""
 
-INTEGERS: Final = (
-    *("correlation_id", "Sequence number", "Physic Stream Id", "Stream Id", "Task Id", "stream id", "task id"),
-    *("src rank", "dst rank", "size(Byte)", "count", "data size(Byte)", "acc_id", "Subtask Id"),
+_OF_METADATA: Final = ("name", "labels")
+_OF_OPERATORS: Final = ("Input Dims", "Input type", "Call stack", "Module Hierarchy")
+_OF_QUEUES: Final = ("correlation_id",)
+_OF_COUNTERS: Final = ("acc_id", *COUNTER_KEYS)
+_OF_TASKS: Final = (
+    *("connection_id", "level", "Task Type", "task type", "data_type", "alg_type", "count", "transport type"),
+    *("link type", "src rank", "dst rank", "size(Byte)", "Physic Stream Id", "Stream Id", "stream id"),
+    *("Task Id", "task id", "data size(Byte)", "memcpy direction"),
 )
-_TEXTS: Final = (
-    *("name", "labels", "connection_id", "level", "item_id", "Task Type", "data_type", "alg_type"),
-    *("task type", "transport type", "link type", "notify_id", "memcpy direction"),
-    *("Input Dims", "Input type", "Call stack", "Module Hierarchy"),
-)
-ARGUMENT_KEYS: Final = (*_TEXTS, *INTEGERS, *COUNTER_KEYS)
+_ARGUMENT_KEYS: Final = (*_OF_METADATA, *_OF_OPERATORS, *_OF_QUEUES, *_OF_COUNTERS, *_OF_TASKS)
 
-_SLICE: Final = ord("X")
+_SLICE, _METADATA, _COUNTER = ord("X"), ord("M"), ord("C")
+_OPERATOR_CATEGORIES: Final = frozenset({"cpu_op", "user_annotation"})
+_QUEUE_CATEGORIES: Final = frozenset({"enqueue", "dequeue"})
+_WITHOUT_TASKS: Final = frozenset({*_OPERATOR_CATEGORIES, *_QUEUE_CATEGORIES, "python_function"})
 
 
 @dataclass(frozen=True)
 class SparseArgument:
-    """One argument of the events that have it: `event` is ascending."""
+    """One argument of the events that have it: `event` is ascending, `number` is there for counters only."""
 
-    event: Int64
+    event: Codes
     code: Codes
-    integer: Int64
-    is_integer: npt.NDArray[np.bool_]
     number: npt.NDArray[np.float64]
 
     def at(self, events: Int64) -> Int64:
         """Return the position of each asked event, -1 where it has no such argument."""
         if not len(self.event):
             return np.full(len(events), -1, np.int64)
-        at = np.searchsorted(self.event, events).clip(max=len(self.event) - 1)
+        at = np.searchsorted(self.event, events.astype(np.int32)).clip(max=len(self.event) - 1)
         return np.where(self.event[at] == events, at, -1)
 
 
@@ -81,7 +82,7 @@ class TraceEvents:
         truncated: Whether the file ends early.
     """
 
-    strings: Sequence[str]
+    strings: Strings
     ph: npt.NDArray[np.uint8]
     name: Codes
     cat: Codes
@@ -99,10 +100,18 @@ class TraceEvents:
 
     def text(self, codes: Codes) -> Text:
         """Return a text column with only the strings that it uses."""
-        used, positions = np.unique(codes, return_inverse=True)
-        missing = int(np.searchsorted(used, 0))
-        compact = np.where(positions < missing, -1, positions - missing).astype(np.int32)
-        return Text(compact, [self.strings[code] for code in used[missing:].tolist()])
+        if len(codes) * 8 < len(self.strings):
+            used, positions = np.unique(codes, return_inverse=True)
+            missing = int(np.searchsorted(used, 0))
+            compact = np.where(positions < missing, -1, positions - missing).astype(np.int32)
+            return Text(compact, [self.strings[code] for code in used[missing:].tolist()])
+        # Against many strings a table is quicker than sorting.
+        table = np.full(len(self.strings) + 1, -1, np.int32)
+        present = np.zeros(len(self.strings) + 1, np.bool_)
+        present[codes] = True
+        there = np.flatnonzero(present[:-1])
+        table[there] = np.arange(len(there), dtype=np.int32)
+        return Text(table[codes], [self.strings[code] for code in there.tolist()])
 
     def argument_codes(self, key: str, events: Int64) -> Codes:
         """Return codes of an argument's text for some events, -1 where absent."""
@@ -118,11 +127,8 @@ class TraceEvents:
 
     def argument_integers(self, key: str, events: Int64) -> Nullable:
         """Return an argument as integers for some events; null where it is absent or another thing."""
-        argument = self.arguments[key]
-        at = argument.at(events)
-        if not len(argument.integer):
-            return Nullable(np.zeros(len(events), np.int64), np.zeros(len(events), np.bool_))
-        return Nullable(argument.integer[at], (at >= 0) & argument.is_integer[at])
+        values, valid = self.strings.integers(self.argument_codes(key, events))
+        return Nullable(values, valid)
 
     def has_argument(self, key: str) -> npt.NDArray[np.bool_]:
         """Return the mask of events that have an argument."""
@@ -130,23 +136,19 @@ class TraceEvents:
         mask[self.arguments[key].event] = True
         return mask
 
-    def with_name(self, codes: Codes, predicate: Any) -> npt.NDArray[np.bool_]:
-        """Return the mask of codes whose text fulfils `predicate(text)`."""
-        return self.text(codes).where(predicate)
-
 
 def read_trace_events(path: Path, file: str, ledger: Ledger) -> TraceEvents | None:
     """Scan the file; what could not be read goes to the ledger. None when there is no event in it."""
     blocks: list[dict[str, Any]] = []
-    sparse: dict[str, list[SparseArgument]] = {key: [] for key in ARGUMENT_KEYS}
+    sparse: dict[str, list[SparseArgument]] = {key: [] for key in _ARGUMENT_KEYS}
     damage: list[tuple[str, int, int, str]] = []
-    strings: Sequence[str] = ()
+    strings = Strings()
     count = 0
     try:
-        for columns in scan_blocks(path, ARGUMENT_KEYS):
+        for columns in scan_blocks(path, _ARGUMENT_KEYS):
             blocks.append(_block(columns))
-            for key in ARGUMENT_KEYS:
-                sparse[key].append(_sparse(columns.args[key], count))
+            for key in _keys_in(columns):
+                sparse[key].append(_sparse(key, columns.args[key], count))
             count += columns.count
             strings = columns.strings
             damage += columns.damage
@@ -160,9 +162,25 @@ def read_trace_events(path: Path, file: str, ledger: Ledger) -> TraceEvents | No
     without = sum(int(((block["ph"] == _SLICE) & ~block["has_ts"]).sum()) for block in blocks)
     if without:
         ledger.add(file, "missing_start", count=without, example="slices without a usable time were left out")
-    merged = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
-    arguments = {key: _joined(parts) for key, parts in sparse.items()}
+    merged = {name: np.concatenate([block.pop(name) for block in blocks]) for name in list(blocks[0])}
+    arguments = {key: _joined(sparse.pop(key)) for key in _ARGUMENT_KEYS}
     return TraceEvents(strings=strings, arguments=arguments, truncated=truncated, **merged)
+
+
+def _keys_in(columns: TraceColumns) -> Iterator[str]:
+    """Yield the argument keys that the events of a block can have: files are sorted by kind of event."""
+    slices = columns.ph == _SLICE
+    categories = {columns.strings[code] if code >= 0 else "" for code in np.unique_values(columns.cat[slices]).tolist()}
+    if bool((columns.ph == _METADATA).any()):
+        yield from _OF_METADATA
+    if bool((columns.ph == _COUNTER).any()):
+        yield from _OF_COUNTERS
+    if categories & _OPERATOR_CATEGORIES:
+        yield from _OF_OPERATORS
+    if categories & _QUEUE_CATEGORIES:
+        yield from _OF_QUEUES
+    if categories - _WITHOUT_TASKS:
+        yield from _OF_TASKS
 
 
 def _block(columns: TraceColumns) -> dict[str, Any]:
@@ -175,26 +193,23 @@ def _block(columns: TraceColumns) -> dict[str, Any]:
         "id": columns.id,
         "ts": columns.ts_ns,
         "dur": columns.dur_ns,
-        "has_ts": columns.has_ts.astype(np.bool_),
+        "has_ts": columns.has_ts.view(np.bool_),
     }
 
 
-def _sparse(argument: ArgColumn, first: int) -> SparseArgument:
+def _sparse(key: str, argument: ArgColumn, first: int) -> SparseArgument:
     there = np.flatnonzero(argument.code >= 0)
-    kind = argument.kind[there]
-    return SparseArgument(
-        event=there.astype(np.int64) + first,
-        code=argument.code[there],
-        integer=argument.value[there],
-        is_integer=kind == INTEGER,
-        number=argument.number[there],
-    )
+    number = argument.number[there] if key in COUNTER_KEYS else np.zeros(0, np.float64)
+    return SparseArgument((there + first).astype(np.int32), argument.code[there], number)
 
 
 def _joined(parts: list[SparseArgument]) -> SparseArgument:
+    if not parts:
+        return SparseArgument(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float64))
     return SparseArgument(
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("event", "code", "integer")),
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("is_integer", "number")),
+        np.concatenate([part.event for part in parts]),
+        np.concatenate([part.code for part in parts]),
+        np.concatenate([part.number for part in parts]),
     )
 
 

@@ -17,6 +17,7 @@ from ascend_sn.formats.torch_npu.host_rows import (
     step_rows,
 )
 from ascend_sn.formats.torch_npu.matching import lookup, packed
+from ascend_sn.formats.torch_npu.text_columns import either
 from ascend_sn.formats.torch_npu.trace_events import Codes, TraceEvents
 from ascend_sn.formats.torch_npu.trace_processes import EventClasses
 from ascend_sn.model.ledger import Ledger
@@ -129,18 +130,15 @@ def _stacks(events: TraceEvents, operators: Int64) -> tuple[Rows, Nullable]:
 def _host_calls(events: TraceEvents, queues: Int64, calls: Int64, connection: Codes, collections: Int64) -> Rows:
     # `AscendCL@aclrtMemcpyAsync`: level and name; a Dequeue keeps what it does (`Dequeue@aclnnAdd`).
     names = events.text(events.name[calls])
-    front = names.mapped(lambda name: name.partition("@")[0] if "@" in name else None).decode()
-    level = events.argument_text("level", calls).decode()
+    front = names.mapped(lambda name: name.partition("@")[0] if "@" in name else None)
+    level = either(events.argument_text("level", calls), front).mapped(lambda word: LEVELS.get(word, word))
     parts = [
         _calls(events, queues, "queue", events.text(events.name[queues])),
         conform(
             HOST_CALL,
             len(calls),
             thread=events.text(events.tid[calls]),
-            level=[
-                LEVELS.get(word, word) if (word := own or prefix) is not None else None
-                for own, prefix in zip(level, front, strict=True)
-            ],
+            level=level,
             name=names.mapped(lambda name: name.partition("@")[2] or name),
             ts_ns=events.ts[calls],
             dur_ns=events.dur[calls],
@@ -196,9 +194,7 @@ def _range_domain(category: Text) -> Text:
 
 
 def _queue_flows(events: TraceEvents, queues: Int64) -> Rows:
-    keys = events.argument_integers("correlation_id", queues)
-    pairs = zip(keys.values.tolist(), keys.valid.tolist(), strict=True)
-    return queue_flows(events.text(events.name[queues]), [key if ok else None for key, ok in pairs])
+    return queue_flows(events.text(events.name[queues]), events.argument_integers("correlation_id", queues))
 
 
 def _forward_backward(events: TraceEvents, operators: Int64) -> Rows:

@@ -89,39 +89,41 @@ def classify(events: TraceEvents, threads: Threads) -> EventClasses:
     left &= ~tasks
     calls = left & events.has_argument("level")
     left &= ~calls
-    collective = _of_processes(events, threads, _COMMUNICATION)
-    planes = left & (events.has_argument("task type") | events.has_argument("notify_id"))
+    planes = left & events.has_argument("task type")
     left &= ~planes
-    ops = left & (events.has_argument("alg_type") | (collective & _thread_starts(events, threads, "Group")))
-    left &= ~ops
-    overlap = _of_processes(events, threads, frozenset({"Overlap Analysis"}))
-    overlap |= events.text(events.name).matches(_OVERLAP) & ~_of_processes(events, threads, frozenset({"Python"}))
-    left &= ~overlap
-    collections = left & _of_processes(events, threads, frozenset({"Python GC"}))
+    # What is left is little: operators of communication, the overlap analysis, collections, ranges.
+    index = np.flatnonzero(left)
+    process = _processes(events, threads, index)
+    grouped = np.isin(process, list(_COMMUNICATION)) & _in_groups(events, threads, index)
+    ops = events.has_argument("alg_type")[index] | grouped
+    overlap = process == "Overlap Analysis"
+    overlap |= events.text(events.name[index]).matches(_OVERLAP) & (process != "Python")
+    collections = process == "Python GC"
     return EventClasses(
         operators=np.flatnonzero(operators),
         queues=np.flatnonzero(queues),
         frames=np.flatnonzero(frames),
-        ranges=np.flatnonzero(left & ~collections),
-        collections=np.flatnonzero(collections),
+        ranges=index[~(ops | overlap | collections)],
+        collections=index[collections],
         calls=np.flatnonzero(calls),
         tasks=np.flatnonzero(tasks),
-        ops=np.flatnonzero(ops),
+        ops=index[ops],
         planes=np.flatnonzero(planes),
         counters=np.flatnonzero((events.ph == _C) & events.has_ts),
     )
 
 
-def _of_processes(events: TraceEvents, threads: Threads, names: frozenset[str]) -> Mask:
-    pids = [pid for pid, name in threads.process.items() if name in names]
-    return np.isin(events.pid, np.array(pids, np.int32))
+def _processes(events: TraceEvents, threads: Threads, index: Int64) -> npt.NDArray[np.str_]:
+    """Name of each event's process; empty where the metadata is missing."""
+    pids, at = np.unique(events.pid[index], return_inverse=True)
+    return np.array([threads.process.get(pid, "") for pid in pids.tolist()], np.str_)[at]
 
 
-def _thread_starts(events: TraceEvents, threads: Threads, word: str) -> Mask:
-    mask = np.zeros(len(events), np.bool_)
+def _in_groups(events: TraceEvents, threads: Threads, index: Int64) -> Mask:
+    mask = np.zeros(len(index), np.bool_)
     for (pid, tid), name in threads.thread.items():
-        if name.startswith(word):
-            mask |= (events.pid == pid) & (events.tid == tid)
+        if name.startswith("Group"):
+            mask |= (events.pid[index] == pid) & (events.tid[index] == tid)
     return mask
 
 

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from ascend_sn.formats.csv_columns import (
+    CsvColumns,
+    float_cells,
+    integer_cells,
+    ns_cells,
+    read_csv_columns,
+    text_cells,
+)
+from ascend_sn.model.ledger import Ledger
+from ascend_sn.model.rows import Nullable
+from ascend_sn.model.units import decimal_text_to_int
+
+
+def read(tmp_path: Path, content: bytes) -> tuple[CsvColumns | None, Ledger]:
+    path = tmp_path / "table.csv"
+    path.write_bytes(content)
+    ledger = Ledger()
+    return read_csv_columns(path, "table.csv", ledger), ledger
+
+
+def plain(numbers: Nullable | None) -> list[int | float | None]:
+    assert numbers is not None
+    pairs = zip(numbers.values.tolist(), numbers.valid.tolist(), strict=True)
+    return [value if ok else None for value, ok in pairs]
+
+
+def test_byte_order_mark_carriage_returns_blank_lines_and_quoted_line_feeds(tmp_path: Path) -> None:
+    table, ledger = read(tmp_path, b'\xef\xbb\xbfA, B \r\n1,"x\ny"\r\n\r\n2,z\r\n \r\n')
+
+    assert table is not None
+    assert {name: list(cells) for name, cells in table.columns.items()} == {"A": ["1", "2"], "B": ["x\ny", "z"]}
+    assert [table.place(0), table.place(1)] == ["line 3", "line 5"]
+    assert not ledger.entries
+
+
+def test_a_column_by_any_of_its_names(tmp_path: Path) -> None:
+    table, _ = read(tmp_path, b"Op Name,X\na,1\n")
+
+    assert table is not None
+    assert list(table.get("Name", "Op Name") or ()) == ["a"]
+    assert table.get("Y") is None
+
+
+def test_rows_of_another_width_are_left_out_and_counted(tmp_path: Path) -> None:
+    table, ledger = read(tmp_path, b"A,B\n1,2\n3\n4,5,6\n7,8\n")
+
+    assert table is not None
+    assert list(table.columns["A"]) == ["1", "7"]
+    assert table.place(1) == "line 5"
+    (entry,) = ledger.entries
+    assert (entry.kind, entry.place, entry.count) == ("row_width", "line 3", 2)
+
+
+def test_damaged_text_is_counted_by_cell(tmp_path: Path) -> None:
+    table, ledger = read(tmp_path, b"A,B\nx\xff,\xfe\ny,z\n")
+
+    assert table is not None
+    assert list(table.columns["A"]) == ["x\ufffd", "y"]
+    assert [(entry.kind, entry.count) for entry in ledger.entries] == [("invalid_utf8", 2)]
+
+
+def test_cells_beyond_the_parsers_limit(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+
+    table, ledger = read(tmp_path, b"A,B\n" + b"x" * 300_000 + b",1\n")
+
+    assert table is not None
+    assert len(table.columns["A"][0]) == 300_000
+    assert csv.field_size_limit() == before
+    assert not ledger.entries
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b" \r\n"])
+def test_an_empty_file_is_told(tmp_path: Path, content: bytes) -> None:
+    table, ledger = read(tmp_path, content)
+
+    assert table is None
+    assert [entry.kind for entry in ledger.entries] == ["empty_file"]
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    ledger = Ledger()
+
+    assert read_csv_columns(tmp_path / "none.csv", "none.csv", ledger) is None
+    assert [entry.kind for entry in ledger.entries] == ["unreadable_file"]
+
+
+def test_a_header_without_a_required_column_is_another_file(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("A\n1\n")
+    ledger = Ledger()
+
+    assert read_csv_columns(path, "t.csv", ledger, required=("Name",)) is None
+    assert [(entry.kind, entry.example) for entry in ledger.entries] == [("unknown_header", "no column 'Name'")]
+
+
+def test_times_in_all_the_ways_they_are_written() -> None:
+    cells = [
+        *("1736408883704643.212\t", '"1736408883704643.2"', "1695115378713661", "5.", "1.69512E+15", "", "N/A"),
+        *("12.3456", "-3.5", "abc", "999999999999999999999", "0", "1.2.3", ".5"),
+    ]
+
+    assert plain(ns_cells(cells)) == [
+        *(1_736_408_883_704_643_212, 1_736_408_883_704_643_200, 1_695_115_378_713_661_000, 5_000),
+        *(1_695_120_000_000_000_000, None, None, 12_346, -3_500, None, None, 0, None, 500),
+    ]
+
+
+@given(st.lists(st.text("0123456789.-+eE\t\"' N/A\u00e9", max_size=22)), st.sampled_from([0, 3]))
+def test_many_cells_give_what_each_gives_alone(cells: list[str], digits: int) -> None:
+    found = ns_cells(cells) if digits else integer_cells(cells)
+
+    assert plain(found) == [decimal_text_to_int(cell, digits) for cell in cells]
+
+
+@given(st.lists(st.integers(0, 2**60), min_size=1))
+def test_nanoseconds_survive_the_way_through_text(times: list[int]) -> None:
+    assert plain(ns_cells([f"{time // 1000}.{time % 1000:03d}\t" for time in times])) == times
+
+
+def test_numbers_and_what_is_none() -> None:
+    assert plain(float_cells(["1.5\t", "N/A", "", "nan", "2e3"])) == [1.5, None, None, None, 2000.0]
+    assert plain(float_cells(["1.5", "x", '"2"', "inf"])) == [1.5, None, 2.0, None]
+    assert plain(float_cells([])) == []
+
+
+def test_text_without_quotes_and_absent_words() -> None:
+    text = text_cells(['"4,8"', " N/A", "", "a\t", "a"])
+
+    assert text is not None
+    assert text.decode() == ["4,8", None, None, "a", "a"]
+    assert text_cells(None) is None
+    kept = text_cells(["N/A"], absent=())
+    assert kept is not None
+    assert kept.decode() == ["N/A"]
+
+
+def test_unreadable_required_cells_go_to_the_ledger(tmp_path: Path) -> None:
+    table, ledger = read(tmp_path, b"T,U\n1,1\nx,1\n2,x\n")
+    assert table is not None
+    numbers = {name: integer_cells(table.get(name)) for name in ("T", "U")}
+
+    usable = table.without_unreadable(ledger, {name: column for name, column in numbers.items() if column is not None})
+
+    assert usable.tolist() == [True, False, False]
+    assert [(entry.place, entry.example) for entry in ledger.entries] == [("line 3", "T = 'x'"), ("line 4", "U = 'x'")]
+    assert list(table.only(usable).columns["T"]) == ["1"]
+    assert np.array_equal(table.only(usable).records, [1])
