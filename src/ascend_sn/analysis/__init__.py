@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from duckdb import DuckDBPyRelation
 
 from ascend_sn.analysis import (
+    alpha_beta as _alpha_beta,
     clock_offsets as _clock_offsets,
     collective_parts as _collective_parts,
     communication_summary as _communication_summary,
@@ -61,6 +62,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _core_types.ANALYSIS,
     _roofline.ANALYSIS,
     _mfu.ANALYSIS,
+    _alpha_beta.ANALYSIS,
 )
 
 BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
@@ -116,10 +118,12 @@ slow_instances = _public(_slow_instances.ANALYSIS)
 core_types = _public(_core_types.ANALYSIS)
 roofline = _public(_roofline.ANALYSIS)
 mfu = _public(_mfu.ANALYSIS)
+alpha_beta = _public(_alpha_beta.ANALYSIS)
 
 __all__ = [
     "ANALYSES",
     "Missing",
+    "alpha_beta",
     "clock_offsets",
     "collective_parts",
     "communication_summary",
