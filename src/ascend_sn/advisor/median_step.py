@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from ascend_sn.advisor.facts import Facts
+if TYPE_CHECKING:
+    from ascend_sn.advisor.facts import Facts
 
 __all__ = ["WHOLE_CAPTURE", "MedianStep", "Phases", "median_phases", "median_steps"]
 
 WHOLE_CAPTURE: Final = "whole capture"
 
 # The lower one of the two middle steps, if their number is even. Inferred steps are guesses; the whole capture stands
-# beside them and goes first.
+# beside them and goes first. A step that launched nothing (cut off by the capture) stands for no other step.
 _MIDDLE: Final = """
-    with told as (
-        select *, scope = 'whole capture' as whole
+    with judged as (
+        select *, scope = 'whole capture' as whole,
+               bool_or(stage_ns is not null) over (partition by profile_id) as any_work
         from {rows}
         where scope = 'whole capture' or origin is distinct from 'inferred'
+    ),
+    told as (
+        select *
+        from judged
+        where stage_ns is not null or not any_work
     ),
     placed as (
         select *, count(*) over profile as step_count, min(window_ns) over profile as window_min_ns,

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from ascend_sn.advisor.device_data import silent_devices
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep
 from ascend_sn.advisor.message import Message
@@ -27,8 +28,6 @@ _UNEVEN_RANKS: Final = 3
 _SILENT_RANKS: Final = 3
 """Ranks without device data that are named, each with a sentence."""
 
-_ACCELERATORS: Final = ("npu", "cuda", "rocm", "xpu")
-
 
 class _Parts(msgspec.Struct):
     total_ns: int | None
@@ -39,11 +38,6 @@ class _Parts(msgspec.Struct):
     members_present: int | None
     members_expected: int | None
     members_exact: bool | None
-
-
-class _Silent(msgspec.Struct):
-    rank: int | None
-    launch_count: int
 
 
 class _Data(msgspec.Struct):
@@ -71,19 +65,7 @@ def verdict(facts: Facts, steps: list[MedianStep]) -> list[Message]:
 
 
 def _missing_device_data(facts: Facts) -> Iterator[Message]:
-    silent = facts.table_rows(
-        """
-        select profile.rank, count(host_call.name)::bigint as launch_count
-        from profile
-        left join host_call on host_call.profile_id = profile.profile_id and host_call.name ilike '%launch%'
-        where profile.device_kind in $kinds
-          and profile.profile_id not in (select profile_id from kernel)
-        group by profile.profile_id, profile.rank
-        order by profile.rank
-        """,
-        _Silent,
-        kinds=list(_ACCELERATORS),
-    )
+    silent = silent_devices(facts)
     for profile in silent[:_SILENT_RANKS]:
         rank = "?" if profile.rank is None else profile.rank
         if profile.launch_count:

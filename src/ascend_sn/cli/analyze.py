@@ -39,8 +39,7 @@ def analyze(
     language: Language,
 ) -> int:
     """Say where the time of a run goes; exit 1 with `strict` when data are damaged."""
-    from ascend_sn.report.assemble import selection_of
-    from ascend_sn.report.views import view_of
+    from ascend_sn.report.views import selection_of, view_of
 
     run_path = input_of(path, input_path)
     if output is not None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import msgspec
 
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import UsageError
+from ascend_sn.report.document import Document
 from ascend_sn.report.language import Language
-
-if TYPE_CHECKING:
-    from ascend_sn.report.assemble import Selection
-    from ascend_sn.report.document import Document
+from ascend_sn.report.views import Selection
+from ascend_sn.store import Location, locate
+from ascend_sn.store.fingerprint import code_state
 
 __all__ = ["document_of", "input_of"]
 
@@ -33,13 +34,31 @@ def input_of(path: Path | None, input_path: Path | None) -> Path:
 def document_of(
     path: Path, language: Language, *, cache_dir: Path | None, selection: Selection | None = None
 ) -> Document:
-    """Read and analyse a run."""
-    from ascend_sn.report.assemble import assemble
-    from ascend_sn.store import open_run
+    """Read and analyse a run, or take up what was kept of the last time when neither the input nor the code changed."""
+    chosen = selection or Selection()
+    with Waiting(language.text("say.reading", name=path.name)) as waiting:
+        location = locate(path, cache_dir=cache_dir, progress=waiting.reading)
+        name = f"analyze-{language.code}-{chosen.top_k}-{chosen.op_time_threshold_ns}-{code_state()}.json"
+        kept = location.stored(name)
+        document = None if kept is None else _decoded(kept)
+        if document is None:
+            waiting.tell(language.text("say.analysing"))
+            document = _assembled(location, language, chosen)
+            location.keep(name, msgspec.json.encode(document))
+    return document
 
-    with (
-        Waiting(language.text("say.reading", name=path.name)) as waiting,
-        open_run(path, cache_dir=cache_dir, progress=waiting.reading) as run,
-    ):
-        waiting.tell(language.text("say.analysing"))
+
+def _assembled(location: Location, language: Language, selection: Selection) -> Document:
+    from ascend_sn.report.assemble import assemble
+    from ascend_sn.store import Run
+
+    with Run(location.folder, location.input) as run:
         return assemble(run, language, selection)
+
+
+def _decoded(kept: bytes) -> Document | None:
+    """Return the kept document; None when a full disk or a crash left something else in its place."""
+    try:
+        return msgspec.json.decode(kept, type=Document)
+    except msgspec.MsgspecError:
+        return None

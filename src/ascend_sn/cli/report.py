@@ -33,8 +33,7 @@ def report(
     language: Language,
 ) -> int:
     """Write the report of a run; exit 1 with `strict` when data are damaged."""
-    from ascend_sn.report.assemble import selection_of
-    from ascend_sn.report.views import View
+    from ascend_sn.report.views import View, selection_of
 
     run_path = input_of(path, input_path)
     target = output or _default_output(run_path)

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from ascend_sn.advisor.device_data import silent_devices
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.report.document import Check, Coverage, Damage, Health, Ranks
 
@@ -80,6 +81,7 @@ def health_section(facts: Facts) -> Health:
         score=score.score,
         rows_checked=score.rows_checked,
         ranks=_ranks(facts),
+        silent_devices=silent_devices(facts),
         not_collected=_not_collected(facts),
     )
 
@@ -101,14 +103,14 @@ def _ranks(facts: Facts) -> Ranks | None:
 
 def _not_collected(facts: Facts) -> list[Coverage]:
     return facts.table_rows(
-        f"""
+        """
         select table_name as "table", column_name as "column", state, coalesce(any_value(reason), '') as reason,
                coalesce(any_value(turn_on), '') as turn_on, count(*) as profile_count
         from coverage
         where state not in ('collected', 'empty')
         group by table_name, column_name, state
-        order by state, table_name, column_name nulls first
-        limit {_ENTRIES_LISTED}
+        order by list_position(['missing', 'damaged', 'not_requested', 'unsupported'], state),
+                 table_name, column_name nulls first
         """,
         Coverage,
     )

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from ascend_sn.advisor.facts import Facts
-from ascend_sn.analysis.registry import Need, missing_needs
+from ascend_sn.analysis.registry import Missing, Need, missing_needs
 from ascend_sn.report.absence import absent
 from ascend_sn.report.document import Curve, Memory, MemoryOperator, MemoryPeak
 
@@ -71,9 +71,8 @@ def memory_section(facts: Facts, top_k: int) -> Memory:
         MemoryPeak,
     )
     missing = facts.missing("memory_peak")
-    if missing is None and not peaks:
-        db = facts.run.db
-        missing = missing_needs((Need("memory_sample"),), db) or missing_needs((Need("memory_event"),), db)
+    if missing is not None or not peaks:
+        missing = _why_absent(facts)
     if missing is not None:
         return absent(Memory, missing)
     operators = facts.rows("memory_by_operator", _BY_OPERATOR, MemoryOperator)
@@ -86,6 +85,15 @@ def memory_section(facts: Facts, top_k: int) -> Memory:
         curves=_curves(facts),
     )
 
+
+def _why_absent(facts: Facts) -> Missing | None:
+    """What is said of curves or of allocations, whichever the source can deliver."""
+    told = [missing_needs((Need(table),), facts.run.db) for table in ("memory_event", "memory_sample")]
+    known = [missing for missing in told if missing is not None]
+    return min(known, key=lambda missing: _TELLING.index(missing.state), default=None)
+
+
+_TELLING: Final = ("missing", "damaged", "not_requested", "empty", "unsupported", "collected")
 
 _BY_OPERATOR: Final = """
     select operator_name, arg_max(rank, peak_bytes) as rank, arg_max(retained_bytes, peak_bytes) as retained_bytes,

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from ascend_sn.advisor.device_data import SilentDevice
 from ascend_sn.advisor.median_step import MedianStep, Phases
 from ascend_sn.report.language import Code
 
@@ -123,6 +124,7 @@ class Health(msgspec.Struct, kw_only=True):
     Attributes:
         damage_count: Damaged things: the counts of the ledger's entries of severity `damage`.
         note_count: Entries of severity `info`.
+        silent_devices: Profiles of an accelerator that hold no device record.
         score: 1 - rows that contradict themselves / rows, the worst of all profiles.
     """
 
@@ -133,6 +135,7 @@ class Health(msgspec.Struct, kw_only=True):
     score: float | None
     rows_checked: int
     ranks: Ranks | None
+    silent_devices: list[SilentDevice]
     not_collected: list[Coverage]
 
 

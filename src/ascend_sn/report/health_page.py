@@ -42,7 +42,7 @@ def doctor_document(document: Document) -> DoctorDocument:
 def write_health(document: Document, language: Language, stream: TextIO) -> None:
     """Write the health of a run as lines of text."""
     health = document.health
-    lines = [subject_text(document, language), "", health_text(health, language)]
+    lines = [subject_text(document, language), "", health_text(health, language, every_check=True)]
     for severity, title in (("damage", "doctor.damage"), ("info", "doctor.notes")):
         entries = [damage_text(entry, language) for entry in health.damage if entry.severity == severity]
         lines += _part(title, entries, language)

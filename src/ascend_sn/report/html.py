@@ -98,6 +98,7 @@ def html_text(document: Document, language: Language, view: View) -> str:
 def _health(document: Document, language: Language) -> dict[str, Any]:
     health = document.health
     return {
+        "troubled": bool(health.damage_count or health.silent_devices),
         "health": health_text(health, language),
         "damage": [
             {"severity": entry.severity, "text": damage_text(entry, language)} for entry in health.damage[:_DAMAGE]

@@ -43,9 +43,10 @@ class Language:
                 `wait_ns=1500` reads `1.50 us`. `count` also chooses between singular and plural.
         """
         count = params.get("count")
+        template = message_id
         if isinstance(count, int):
             template = self._catalogue.ngettext(message_id, message_id, count)
-        else:
+        if template == message_id:
             template = self._catalogue.gettext(message_id)
         return template.format_map({name: self._filled(name, value) for name, value in params.items()})
 
@@ -55,11 +56,7 @@ class Language:
 
     def has(self, message_id: str) -> bool:
         """Whether the catalogues hold a message of this id."""
-        return self._catalogue.gettext(message_id) != message_id
-
-    def foreign(self, sentence: str) -> str:
-        """Translate a sentence that a reader of files wrote in English; unknown ones stay as they are."""
-        return self._catalogue.gettext(sentence) if sentence else ""
+        return bool(message_id) and self._catalogue.gettext(message_id) != message_id
 
     def _filled(self, name: str, value: object) -> str:
         return self.render(value) if isinstance(value, Message) else quantity_text(name, value)

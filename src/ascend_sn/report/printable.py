@@ -12,7 +12,7 @@ __all__ = ["markdown_cell", "printable", "shortened"]
 _HARMFUL: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~])")
+_MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>#|~]|^[+\-=])")
 
 
 def printable(text: str) -> str:

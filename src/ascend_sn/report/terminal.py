@@ -15,11 +15,10 @@ from ascend_sn.advisor.median_step import MedianStep
 from ascend_sn.report.document import Document, Operation
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable, shortened
-from ascend_sn.report.quantities import bytes_text, count_text, duration_text, percent_text
+from ascend_sn.report.quantities import bytes_text, count_text, duration_text, percent_text, rate_text
 from ascend_sn.report.views import View, telling_ranks
 from ascend_sn.report.wording import (
     absence_text,
-    coverage_lines,
     damage_text,
     health_text,
     members_text,
@@ -27,6 +26,7 @@ from ascend_sn.report.wording import (
     ranking_text,
     share_text,
     subject_text,
+    turn_on_lines,
 )
 from ascend_sn.report.wrapping import cell_width, wrapped
 
@@ -43,9 +43,10 @@ _PARTS: Final = (
 _RANKS: Final = 8
 _KERNELS: Final = 8
 _OPERATORS: Final = 5
-_OPERATIONS: Final = 5
-_PEAKS: Final = 4
+_OPERATIONS: Final = 6
+_PEAKS: Final = 3
 _LINES: Final = 3
+_QUIET: Final = frozenset({"foreign_files", "task_part"})
 _RANKS_WITH_BARS: Final = 4
 _INDENT: Final = 2
 _LABEL: Final = 13
@@ -103,14 +104,9 @@ class _Screen:
 
     def _health(self) -> None:
         health = self.document.health
-        style = "bold #D55E00" if health.damage_count else "bold #009E73"
+        style = "bold #D55E00" if health.damage_count or health.silent_devices else "bold #009E73"
         self._labelled("health.title", [health_text(health, self.language)], style)
-        room = self.columns - _INDENT
-        lines = [
-            text if damage.severity == "damage" else shortened(text, room)
-            for damage in health.damage
-            for text in [damage_text(damage, self.language)]
-        ]
+        lines = [damage_text(entry, self.language) for entry in health.damage if entry.kind not in _QUIET]
         self._indented(lines[:_LINES], more=len(lines) - _LINES)
 
     def _verdict(self) -> None:
@@ -125,7 +121,7 @@ class _Screen:
         whole = section.scope == "whole capture"
         self._heading("breakdown.title", "breakdown.of-capture" if whole else "breakdown.of-step")
         steps = telling_ranks(section.ranks, _RANKS)
-        table = self._table("", "column.capture" if whole else "column.step")
+        table = self._table("", "column.capture" if whole else "column.step", gap=1)
         for name, colour, sign, plain_sign in _PARTS:
             heading = Text(plain_sign if self.plain_bars else sign, style=colour)
             table.add_column(heading.append(" " + self.language.text(f"part.{name}")), justify="right", no_wrap=True)
@@ -146,7 +142,8 @@ class _Screen:
         counts = [step.step_count for step in ranks]
         if max(counts) > 1:
             low, high = min(step.window_min_ns for step in ranks), max(step.window_max_ns for step in ranks)
-            notes.append(self.language.text("breakdown.spread", count=max(counts), low_ns=low, high_ns=high))
+            spread = "breakdown.steady" if duration_text(low) == duration_text(high) else "breakdown.spread"
+            notes.append(self.language.text(spread, count=max(counts), low_ns=low, high_ns=high))
         first = ranks[0]
         if len(ranks) == 1 and first.stage_ns is not None and first.preparing_ns:
             parts = {"preparing_ns": first.preparing_ns, "stage_ns": first.stage_ns, "tail_ns": first.tail_ns or 0}
@@ -176,6 +173,8 @@ class _Screen:
             self._print(table)
         operators = self.view.rows(section.operators, _OPERATORS)
         if operators:
+            if kernels:
+                self.console.print()
             self._ranking("operators.title", len(operators), section.operator_count)
             table = self._table("", "column.calls", "column.device", "column.host", "column.mean", "column.share")
             for operator in operators:
@@ -207,6 +206,8 @@ class _Screen:
             if len(section.operations) > 1:
                 table.add_row(*self._operation(self.language.text("communication.all"), total))
             self._print(table)
+            if len(self.view.sections) == 1:
+                self._shares_and_links()
         else:
             self._absent("communication.title", absence_text(section, self.language))
         if section.fused_ns:
@@ -220,6 +221,41 @@ class _Screen:
         ]
         exposed = "-" if row.exposed_ns is None else duration_text(row.exposed_ns)
         return [name, count_text(row.calls), duration_text(row.total_ns), *parts, exposed]
+
+    def _shares_and_links(self) -> None:
+        section = self.document.communication
+        self.console.print()
+        self._heading("communication.shares")
+        table = self._table("", "column.mean", "column.share", "column.exposed-share", "column.size")
+        rows = list(self.view.rows(section.operations, _OPERATIONS))
+        if section.total is not None and len(section.operations) > 1:
+            rows.append(section.total)
+        for row in rows:
+            table.add_row(
+                self.language.text("communication.all") if row is section.total else printable(row.op),
+                duration_text(row.mean_ns),
+                "-" if row.share_ratio is None else percent_text(row.share_ratio),
+                "-" if row.exposed_share_ratio is None else percent_text(row.exposed_share_ratio),
+                "-" if row.size_bytes is None else bytes_text(row.size_bytes),
+            )
+        self._print(table)
+        if section.links:
+            links = self.view.rows(section.links, _KERNELS)
+            self.console.print()
+            self._ranking("links.table", len(links), section.link_count)
+            table = self._table(
+                "", "column.transport", "column.size", "column.time", "column.bandwidth", "column.remark"
+            )
+            for link in links:
+                table.add_row(
+                    f"{link.src_rank} > {link.dst_rank}",
+                    printable(link.transport or "-"),
+                    bytes_text(link.size_bytes),
+                    duration_text(link.dur_ns),
+                    "-" if link.bandwidth_bytes_per_s is None else rate_text(link.bandwidth_bytes_per_s),
+                    self.language.text(f"pattern.{link.pattern}") if link.pattern else "",
+                )
+            self._print(table)
 
     def _memory(self) -> None:
         section = self.document.memory
@@ -235,7 +271,8 @@ class _Screen:
             sizes = (peak.peak_allocated_bytes, peak.peak_reserved_bytes, peak.peak_active_bytes)
             table.add_row(printable(peak.component), *("-" if size is None else bytes_text(size) for size in sizes))
         self._print(table)
-        if "memory" in self.view.sections and len(self.view.sections) == 1 and section.operators:
+        if len(self.view.sections) == 1 and section.operators:
+            self.console.print()
             self._ranking("memory.operators", len(section.operators), section.operator_count)
             table = self._table("", "column.retained", "column.peak", "column.allocations")
             for row in self.view.rows(section.operators, _KERNELS):
@@ -251,7 +288,7 @@ class _Screen:
         self._absent("fusion.title", self.language.text("fusion.not-available"))
 
     def _notes(self) -> None:
-        lines = coverage_lines(self.document.health, self.language)
+        lines = turn_on_lines(self.document.health, self.language)
         if lines:
             self.console.print()
             self._labelled("notes.not-collected", lines[:_LINES], "bold")
@@ -291,8 +328,8 @@ class _Screen:
     def _line(self, text: Text) -> None:
         self.console.print(Text(" " * _INDENT).append(text), soft_wrap=True)
 
-    def _table(self, *columns: str) -> Table:
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+    def _table(self, *columns: str, gap: int = 2) -> Table:
+        table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim", show_edge=False)
         for number, column in enumerate(columns):
             heading = self.language.text(column) if column else ""
             table.add_column(heading, justify="right" if number and column else "left", no_wrap=True)

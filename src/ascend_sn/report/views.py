@@ -8,12 +8,25 @@ from typing import Final, Literal, TypeVar, get_args
 
 from ascend_sn.advisor.median_step import MedianStep
 
-__all__ = ["SECTIONS", "SectionName", "View", "telling_ranks", "view_of"]
+__all__ = ["DEFAULT_TOP_K", "SECTIONS", "SectionName", "Selection", "View", "selection_of", "telling_ranks", "view_of"]
 
 SectionName = Literal["breakdown", "operators", "communication", "memory", "fusion"]
 SECTIONS: Final[tuple[SectionName, ...]] = get_args(SectionName)
 
+_NS_PER_MS: Final = 1_000_000
+
 _Row = TypeVar("_Row")
+
+DEFAULT_TOP_K: Final = 100
+"""Rows of a ranking in the document when the user asks for no other number; views may show fewer."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What of the rankings is wanted: how many rows, and from which total time on."""
+
+    top_k: int = DEFAULT_TOP_K
+    op_time_threshold_ns: int | None = None
 
 
 @dataclass(frozen=True)
@@ -31,6 +44,12 @@ class View:
     def rows(self, rows: Sequence[_Row], default: int) -> Sequence[_Row]:
         """Return the first rows of a ranking."""
         return rows[: self.top_k or default]
+
+
+def selection_of(*, top_k: int | None, threshold_ms: float | None = None) -> Selection:
+    """Return the selection of the command line's `--top-k` and `--op-time-threshold` (milliseconds)."""
+    threshold_ns = None if threshold_ms is None else round(threshold_ms * _NS_PER_MS)
+    return Selection(top_k=top_k or DEFAULT_TOP_K, op_time_threshold_ns=threshold_ns)
 
 
 def view_of(*, memory: bool, communication: bool, fusion: bool, top_k: int | None) -> View:

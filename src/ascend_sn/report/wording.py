@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
-
-import msgspec
 
 from ascend_sn.report.document import Coverage, Damage, Document, Health, Operation, Section
 from ascend_sn.report.language import Language
@@ -13,7 +12,6 @@ from ascend_sn.report.quantities import count_text, percent_text
 
 __all__ = [
     "absence_text",
-    "coverage_lines",
     "coverage_text",
     "damage_text",
     "health_text",
@@ -24,18 +22,30 @@ __all__ = [
     "share_text",
     "subject_parts",
     "subject_text",
+    "turn_on_lines",
 ]
 
 _EXAMPLE_WIDTH: Final = 90
+_MINOR_CHECKS: Final = frozenset({"launch_unknown"})
+
+# How readers say that the configuration asked for something that did not come.
+_REQUESTED: Final = re.compile(
+    r"requested(?P<option> \([^)]*\))?, but (?:nothing was|not) recorded(?P<rest>.*)", re.DOTALL
+)
 
 
 def absence_text(section: Section | Coverage, language: Language) -> str:
     """Say that something is absent, why, and what to turn on."""
-    reason = printable(language.foreign(section.reason))
+    requested = _REQUESTED.fullmatch(section.reason)
     state = language.text(f"absent.{section.state}")
-    said = reason if state.lower() in reason.lower() else f"{state}: {reason}" if reason else state
+    if requested is not None:
+        said = language.text("absent.requested", option=requested["option"] or "", rest=printable(requested["rest"]))
+    elif section.reason and state.lower() not in section.reason.lower():
+        said = language.text("absent.because", state=state, reason=printable(section.reason))
+    else:
+        said = printable(section.reason) or state
     if section.turn_on:
-        said += language.text("absent.turn-on", option=printable(section.turn_on))
+        return language.text("absent.turn-on", said=said, option=printable(section.turn_on))
     return said
 
 
@@ -44,46 +54,52 @@ def coverage_text(coverage: Coverage, language: Language) -> str:
     return f"{_coverage_name(coverage)}: {absence_text(coverage, language)}"
 
 
-def coverage_lines(health: Health, language: Language) -> list[str]:
-    """Say what is absent, what can be turned on by one option in one line."""
-    groups: dict[tuple[str, str], list[Coverage]] = {}
+def turn_on_lines(health: Health, language: Language) -> list[str]:
+    """Say what can be turned on, by option; what a source cannot deliver is left out."""
+    groups: dict[str, list[Coverage]] = {}
     for entry in health.not_collected:
-        groups.setdefault((entry.state, entry.turn_on), []).append(entry)
-    lines = []
-    for entries in groups.values():
-        names = ", ".join(_coverage_name(entry) for entry in entries)
-        first = entries[0]
-        if len({entry.reason for entry in entries}) > 1:
-            first = msgspec.structs.replace(first, reason="")
-        lines.append(f"{names}: {absence_text(first, language)}")
-    return lines
+        if entry.turn_on and entry.state != "damaged":
+            groups.setdefault(entry.turn_on, []).append(entry)
+    return [
+        language.text("notes.turn-on", names=", ".join(map(_coverage_name, entries)), option=printable(option))
+        for option, entries in groups.items()
+    ]
 
 
 def damage_text(damage: Damage, language: Language) -> str:
     """Say what is wrong with which file, and give one case."""
-    message_id = f"damage.{damage.kind}"
-    what = language.text(message_id) if language.has(message_id) else printable(damage.kind.replace("_", " "))
-    place = f" ({printable(damage.place)})" if damage.place else ""
+    example = shortened(printable(damage.example or "").removeprefix("the file ends early; "), _EXAMPLE_WIDTH)
+    known = language.has(f"damage.{damage.kind}")
+    what = language.text(
+        f"damage.{damage.kind}" if known else "damage.other",
+        kind=printable(damage.kind.replace("_", " ")),
+        example=language.text("damage.example", example=example) if example else "",
+    )
     if damage.count > 1:
-        what += language.text("damage.times", count=damage.count)
-    example = shortened(printable(language.foreign(damage.example or "")), _EXAMPLE_WIDTH)
-    return f"{printable(damage.file)}{place}: {what}" + (f": {example}" if example else "")
+        what = language.text("damage.counted", what=what, count=count_text(damage.count))
+    place = f" ({printable(damage.place)})" if damage.place else ""
+    return f"{printable(damage.file)}{place}: {what}"
 
 
-def health_text(health: Health, language: Language) -> str:
-    """Say in one line whether the data can be believed."""
-    parts = [
-        language.text("health.damage", count=health.damage_count)
-        if health.damage_count
-        else language.text("health.undamaged")
-    ]
+def health_text(health: Health, language: Language, *, every_check: bool = False) -> str:
+    """Say in one line whether the data can be believed.
+
+    A launch that is merely unknown is told with `every_check` only.
+    """
+    parts = []
+    if health.silent_devices:
+        parts.append(language.text("health.no-device-data", count=len(health.silent_devices)))
+    if health.damage_count:
+        parts.append(language.text("health.damage", count=health.damage_count))
+    elif not parts:
+        parts.append(language.text("health.undamaged"))
     parts.append(ranks_text(health, language))
     if health.score is not None:
         parts.append(language.text("health.score", score_ratio=health.score))
     parts += [
         language.text(f"check.{check.check}", count=check.violations, checked_count=check.checked or 0)
         for check in health.checks
-        if language.has(f"check.{check.check}")
+        if language.has(f"check.{check.check}") and (every_check or check.check not in _MINOR_CHECKS)
     ]
     return " \u00b7 ".join(part for part in parts if part)
 

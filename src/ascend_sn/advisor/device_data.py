@@ -1,0 +1,55 @@
+"""Profiles whose host launched work that the device did not record: what the device did is unknown, not idle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from ascend_sn.advisor.facts import Facts
+
+__all__ = ["SilentDevice", "silent_devices"]
+
+_ACCELERATORS: Final = ("npu", "cuda", "rocm", "xpu")
+
+
+class SilentDevice(msgspec.Struct):
+    """A profile of an accelerator without any device record, and what its host launched meanwhile."""
+
+    rank: int | None
+    launch_count: int
+
+
+def silent_devices(facts: Facts) -> list[SilentDevice]:
+    """Return the profiles without device records, by rank.
+
+    Launches are counted by the reader of the format, which says their number where it says that kernels are missing;
+    else they are the host calls that are called launches.
+    """
+    return facts.table_rows(
+        """
+        with told as (
+            select profile_id, max(try_cast(regexp_extract(reason, '(\\d+) launches', 1) as bigint)) as launch_count
+            from coverage
+            where table_name = 'kernel' and state not in ('collected', 'not_requested', 'unsupported')
+            group by profile_id
+        ),
+        counted as (
+            select profile_id, count(*) as launch_count
+            from host_call
+            where name ilike '%launch%'
+            group by profile_id
+        )
+        select profile.rank, coalesce(told.launch_count, counted.launch_count, 0) as launch_count
+        from profile
+        left join told using (profile_id)
+        left join counted using (profile_id)
+        where device_kind in $kinds
+          and profile_id not in (select profile_id from kernel)
+          and (told.profile_id is not null or counted.profile_id is not null)
+        order by profile.rank
+        """,
+        SilentDevice,
+        kinds=list(_ACCELERATORS),
+    )
