@@ -84,7 +84,7 @@ def _sorted(path: Path, file: str, ledger: Ledger) -> _Sorted:
     counter_count = ignored = 0
     for block in scan.blocks():
         usable = scan.slices(block)
-        placed = block.has_ts.astype(np.bool_)
+        placed = scan.placed(block)
         kind = np.zeros(block.count, np.int8)
         for name, letters in phases.items():
             of_phase = np.isin(block.ph, letters)

@@ -11,7 +11,7 @@ import numpy as np
 from ascend_sn._native.trace_scan import Strings, TraceColumns, scan_blocks
 from ascend_sn.errors import EmptyInputError, FormatError
 from ascend_sn.model.ledger import Ledger, Severity
-from ascend_sn.model.rows import Bool
+from ascend_sn.model.rows import Bool, Int64
 
 __all__ = ["Scan"]
 
@@ -31,6 +31,10 @@ _HARMLESS: Final = frozenset(
         "gzip_trailing_data",
     }
 )
+
+_LATEST_NS: Final = 1 << 62
+_LONGEST_NS: Final = 1 << 61
+"""A time beyond these cannot be added to another within int64 (the years 2116 and 73 years)."""
 
 _CUT: Final = frozenset({"truncated", "gzip_truncated"})
 
@@ -72,11 +76,18 @@ class Scan:
         complete = block.ph == _X
         has_ts, has_dur = block.has_ts.astype(np.bool_), block.has_dur.astype(np.bool_)
         negative = complete & has_dur & (block.dur_ns < 0)
+        impossible = complete & (~_possible(block.ts_ns) | (block.dur_ns > _LONGEST_NS))
         self._set_aside(block, complete & ~has_ts, "missing_start")
         self._set_aside(block, negative, "negative_duration")
+        self._set_aside(block, impossible, "impossible_time")
         self._set_aside(block, complete & ~has_dur, "missing_duration")
-        usable: Bool = complete & has_ts & ~negative
+        usable: Bool = complete & has_ts & ~negative & ~impossible
         return usable
+
+    def placed(self, block: TraceColumns) -> Bool:
+        """Return the events of any phase that have a possible time."""
+        placed: Bool = block.has_ts.astype(np.bool_) & _possible(block.ts_ns)
+        return placed
 
     def finish(self) -> None:
         """Write what was met to the ledger.
@@ -114,3 +125,8 @@ class Scan:
         if count:
             offset, before = self._bad.get(kind, (int(block.offset[int(np.argmax(rows))]), 0))
             self._bad[kind] = (offset, before + count)
+
+
+def _possible(ts_ns: Int64) -> Bool:
+    possible: Bool = (ts_ns >= -_LATEST_NS) & (ts_ns <= _LATEST_NS)
+    return possible

@@ -23,7 +23,7 @@ OPTIONS: Final = ("record_shapes", "profile_memory", "with_stack", "with_modules
 _RANK: Final = re.compile(r"(?:^|[^A-Za-z])rank[-_]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _HOST: Final = re.compile(r"(?P<host>.+)_(?P<pid>\d{1,10})\.\d{10,}\.pt\.trace\.json(?:\.gz)?")
 _VERSION: Final = re.compile(r"(?:^|_)version$")
-_INT64_LIMIT: Final = 1 << 63
+_LATEST_BASE_NS: Final = 1 << 61
 _NPU_MEMORY, _HIP_MEMORY, _XPU_MEMORY = 20, 6, 12
 
 
@@ -59,7 +59,7 @@ def base_time_ns(metadata: dict[str, Any], file: str, ledger: Ledger) -> int:
     base = metadata.get("baseTimeNanoseconds", 0)
     if isinstance(base, str) and base.isascii() and base.isdigit():
         base = int(base)
-    if isinstance(base, int) and 0 <= base < _INT64_LIMIT // 2:
+    if isinstance(base, int) and 0 <= base < _LATEST_BASE_NS:
         return base
     ledger.add(file, "unreadable_base_time", place="baseTimeNanoseconds", example=str(base))
     return 0

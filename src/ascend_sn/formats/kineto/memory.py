@@ -28,10 +28,11 @@ def memory_rows(memory: Events, base_ns: int, strings: Sequence[str], file: str,
     allocator keeps no pool.
     """
     size = memory.integers["Bytes"]
-    lacking = int(np.count_nonzero(~size.valid))
+    usable = size.valid & (np.abs(size.values) >= 0)  # the lowest int64 has no positive twin
+    lacking = int(np.count_nonzero(~usable))
     if lacking:
         ledger.add(file, "memory_event_without_bytes", count=lacking, example="left out")
-        memory = memory.take(size.valid)
+        memory = memory.take(usable)
     memory = memory.take(np.argsort(memory.ts, kind="stable"))
     count = len(memory)
     signed = memory.integers["Bytes"].values

@@ -97,7 +97,7 @@ def sift(path: Path, file: str, ledger: Ledger) -> Sifted:
         kind = lookup(block.cat, block.strings, categories.class_of_category, categories.UNKNOWN)
         host = slices & np.isin(kind, categories.HOST_CLASSES)
         with_parameters = host & (lookup(block.name, block.strings, _is_parameters, 0) == _PARAMETERS)
-        placed = block.has_ts.astype(np.bool_)
+        placed = scan.placed(block)
         instants = placed & np.isin(block.ph, _INSTANTS)
         role = lookup(block.name, block.strings, _instant_role, 1)
         chosen: dict[str, Bool] = {

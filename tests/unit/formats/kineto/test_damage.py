@@ -149,12 +149,18 @@ def test_impossible_times_are_set_aside_and_counted(tmp_path: Path) -> None:
     del late["ts"]
     endless = operator("no length", 7, 5)
     del endless["dur"]
-    path = write(tmp_path, operator("negative", 1, -4), late, endless, operator("whole", 9, 2), launch(1, 0))
+    forever = operator("forever", 10**15, 4 * 10**15)
+    path = write(tmp_path, operator("negative", 1, -4), late, endless, operator("whole", 9, 2), forever, launch(1, 0))
 
     capture = captured(path)
 
     assert rows(capture, "operator", "name", "dur_ns") == [("no length", 0), ("whole", 2000)]
-    assert ledger(capture) == {"negative_duration": 1, "missing_start": 1, "missing_duration": 1}
+    assert ledger(capture) == {
+        "negative_duration": 1,
+        "missing_start": 1,
+        "missing_duration": 1,
+        "impossible_time": 1,
+    }
 
 
 def test_an_execution_trace_is_refused_in_words(tmp_path: Path) -> None:
