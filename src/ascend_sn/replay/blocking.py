@@ -1,0 +1,139 @@
+"""Where host threads only wait: for the device, for a copy, for another thread."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from ascend_sn._native.intervals import union
+from ascend_sn.model.rows import Bool, Int64
+from ascend_sn.replay.classify import calls_of_class
+from ascend_sn.replay.lanes import Launches
+from ascend_sn.replay.tasks import SourceTable, Tasks
+from ascend_sn.replay.threads import REST_NS, Slices, Stretches
+
+__all__ = ["DeviceWaits", "Joins", "device_waits", "disjoint", "joins"]
+
+_ASYNCHRONOUS: Final = re.compile(r"Async|Batch", re.IGNORECASE)
+_WHOLE_DEVICE: Final = re.compile(r"DeviceSynchronize|SynchronizeDevice|CtxSynchronize", re.IGNORECASE)
+
+_BUSY_RATIO: Final = 0.5
+"""Share of a quiet stretch of the main thread that another thread works, from which on it is waited for."""
+
+
+@dataclass(frozen=True)
+class DeviceWaits:
+    """Pairs of a host call and a task that it waits for; from `start` on it does nothing else, ns."""
+
+    call: Int64
+    task: Int64
+    start: Int64
+
+
+def device_waits(tasks: Tasks, device: Int64, lane: Int64, moment: Int64, launched: Launches) -> DeviceWaits:
+    """Find what blocking calls wait for.
+
+    A call on the whole device waits for the last task of each stream that was launched before it, another one
+    for the stream whose last task ends last, if that is before the call returns. A call that launches a copy
+    and returns after its end waits for the copy.
+
+    Args:
+        tasks: All tasks.
+        device: Device tasks.
+        lane: Stream of each.
+        moment: When each was launched, ns.
+        launched: Launches of the device tasks.
+    """
+    calls = np.flatnonzero(
+        calls_of_class(tasks, "sync") | (calls_of_class(tasks, "copy") & ~tasks.name.where(_ASYNCHRONOUS.search))
+    )
+    called, returned = tasks.start[calls], tasks.end[calls]
+    whole = tasks.name.take(calls).where(_WHOLE_DEVICE.search)
+    lanes = np.unique(lane)
+    ends = np.full((len(calls), len(lanes)), -1, np.int64)
+    last = np.full((len(calls), len(lanes)), -1, np.int64)
+    for column, number in enumerate(lanes.tolist()):
+        mine = device[lane == number]
+        asked = moment[lane == number]
+        order = np.lexsort((tasks.end[mine], asked))
+        mine, asked = mine[order], asked[order]
+        at = np.searchsorted(asked, called, side="right") - 1
+        task = mine[np.maximum(at, 0)]
+        fits = (at >= 0) & (tasks.end[task] <= returned)
+        last[:, column] = np.where(fits, task, -1)
+        ends[:, column] = np.where(fits, tasks.end[task], -1)
+    chosen = ends >= 0
+    if len(lanes):
+        latest = np.zeros_like(chosen)
+        latest[np.arange(len(calls)), ends.argmax(axis=1)] = True
+        chosen &= whole[:, None] | latest
+    row, column_of = np.nonzero(chosen)
+    copies = np.flatnonzero(
+        tasks.kind.matches(["copy"])[launched.task]
+        & (tasks.table[launched.launcher] == SourceTable.HOST_CALL)
+        & (tasks.end[launched.task] <= tasks.end[launched.launcher])
+    )
+    return DeviceWaits(
+        np.concatenate([calls[row], launched.launcher[copies]]),
+        np.concatenate([last[row, column_of], launched.task[copies]]),
+        np.concatenate([called[row], launched.moment[copies]]),
+    )
+
+
+@dataclass(frozen=True)
+class Joins:
+    """Stretches [start, end) of the main thread in which it waits for the work of another thread."""
+
+    start: Int64
+    end: Int64
+    other: Int64
+
+
+def joins(slices: Slices, main: int, window: tuple[int, int], workers: Int64) -> Joins:
+    """Find where the main thread waits for workers: a quiet stretch that a worker fills.
+
+    Quiet is a stretch in which no slice of the main thread begins or ends, of 0.1 ms at least.
+
+    Args:
+        slices: Host slices, clipped to the window.
+        main: The main thread.
+        window: Start and end of the window, ns.
+        workers: Threads that work for the main one (they run operators).
+    """
+    mine = slices.thread == main
+    bounds = np.unique(np.concatenate([slices.start[mine], slices.end[mine], np.array(window, np.int64)]))
+    start, end = bounds[:-1], bounds[1:]
+    quiet = end - start >= REST_NS
+    start, end = start[quiet], end[quiet]
+    best = np.zeros(len(start), np.int64)
+    found = np.full((3, len(start)), -1, np.int64)
+    for worker in workers[workers != main].tolist():
+        theirs = slices.thread == worker
+        begins, ends = union(slices.start[theirs], slices.end[theirs])
+        first, last = np.searchsorted(begins, start), np.searchsorted(ends, end, side="right")
+        some = last > first
+        total = np.append(0, np.cumsum(ends - begins))
+        busy = np.where(some, total[last] - total[np.minimum(first, last)], 0)
+        better = some & (busy > best) & (busy >= _BUSY_RATIO * (end - start))
+        best[better] = busy[better]
+        found[0, better] = begins[first[better]]
+        found[1, better] = ends[last[better] - 1]
+        found[2, better] = worker
+    chosen = found[2] >= 0
+    return Joins(found[0, chosen], found[1, chosen], found[2, chosen])
+
+
+def disjoint(stretches: Stretches) -> Bool:
+    """Return which stretches can be kept so that none overlaps another of its thread; earlier ones are."""
+    kept = np.zeros(len(stretches), np.bool_)
+    free_from: dict[int, int] = {}
+    order = np.lexsort((-stretches.end, stretches.start, stretches.thread))
+    for at in order.tolist():
+        thread = int(stretches.thread[at])
+        if int(stretches.start[at]) >= free_from.get(thread, 0) and stretches.end[at] > stretches.start[at]:
+            kept[at] = True
+            free_from[thread] = int(stretches.end[at])
+    return kept

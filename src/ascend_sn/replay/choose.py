@@ -1,0 +1,205 @@
+"""Which step is replayed, and which profiles: the median steady step, at most 64 profiles, chosen by wait."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from duckdb import DuckDBPyConnection
+
+from ascend_sn.analysis.clock_offsets import offsets_between
+
+__all__ = ["MAX_PROFILES", "Choice", "Scope", "Window", "choose"]
+
+MAX_PROFILES: Final = 64
+"""Profiles that are replayed together at most."""
+
+WARM_UP_RATIO: Final = 0.1
+"""Share of the steps of a session that is taken for its warm-up, at least one step."""
+
+Scope = Literal["step", "inferred step", "whole capture"]
+
+
+@dataclass(frozen=True)
+class Window:
+    """Part of one profile that is replayed; ns in the profile's own clock.
+
+    `offset_ns` is what this clock is ahead of that of the first profile. `step_id` is None for a whole capture.
+    """
+
+    profile_id: int
+    rank: int | None
+    device_kind: str
+    start_ns: int
+    end_ns: int
+    step_id: int | None
+    step: int | None
+    offset_ns: int = 0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen, out of how much.
+
+    `step_count` counts the steps that the chosen one is the median of; 0 for a whole capture.
+    """
+
+    windows: tuple[Window, ...]
+    scope: Scope
+    step_count: int
+    profile_count: int
+
+
+@dataclass(frozen=True)
+class _Key:
+    session: int
+    number: int
+    start_ns: int
+    dur_ns: int
+
+
+def choose(
+    db: DuckDBPyConnection,
+    profile_ids: Sequence[int] | None = None,
+    *,
+    inferred: bool = False,
+    max_profiles: int = MAX_PROFILES,
+) -> Choice:
+    """Choose the step of median length after the warm-up, and the profiles that decide about it.
+
+    The length of a step is that of its longest profile. Of many profiles half are those that wait least in
+    collectives (the ones the others wait for), the rest is spread evenly over the order by waiting.
+
+    Args:
+        db: A connection with the tables `profile`, `step`, `collective`, `operator`, `host_call`, `kernel`.
+        profile_ids: Profiles to choose from; all by default.
+        inferred: Whether inferred steps will do where none is marked; else the whole capture is taken.
+        max_profiles: Profiles to choose at most.
+    """
+    rows = db.execute("select profile_id, rank, coalesce(device_kind, 'host') from profile order by all").fetchall()
+    found = {row[0]: (row[1], row[2]) for row in rows if profile_ids is None or row[0] in set(profile_ids)}
+    keys = _steps(db, list(found), inferred)
+    steady = _without_warm_up(keys)
+    if not steady:
+        windows = _whole_captures(db, found)
+        scope: Scope = "whole capture"
+    else:
+        ranked = sorted(steady, key=lambda key: (key.dur_ns, key.session, key.number))
+        windows = _step_windows(db, found, ranked[(len(ranked) - 1) // 2])
+        scope = "inferred step" if inferred else "step"
+    chosen = _by_wait(db, windows, max_profiles)
+    offsets = _clock_offsets(db, [window.profile_id for window in chosen])
+    aligned = (Window(**{**vars(w), "offset_ns": offsets.get(w.profile_id, 0)}) for w in chosen)
+    return Choice(tuple(aligned), scope, len(steady), len(windows))
+
+
+def _steps(db: DuckDBPyConnection, profiles: list[int], inferred: bool) -> list[_Key]:
+    """Return the steps that most profiles have, by time."""
+    rows = db.execute(
+        """
+        with counted as (
+            select coalesce(session, 0) as session, coalesce(step, step_id) as number,
+                   count(distinct profile_id) as profile_count, min(ts_ns) as start_ns, max(dur_ns) as dur_ns
+            from step
+            where list_contains($profiles, profile_id) and dur_ns > 0 and (origin = 'inferred') = $inferred
+            group by all
+        )
+        select session, number, start_ns, dur_ns
+        from counted
+        where profile_count = (select max(profile_count) from counted)
+        order by start_ns, session, number
+        """,
+        {"profiles": profiles, "inferred": inferred},
+    ).fetchall()
+    return [_Key(*row) for row in rows]
+
+
+def _without_warm_up(keys: list[_Key]) -> list[_Key]:
+    kept = []
+    for session in sorted({key.session for key in keys}):
+        mine = [key for key in keys if key.session == session]
+        kept += mine[min(len(mine) - 1, math.ceil(WARM_UP_RATIO * len(mine))) :]
+    return kept
+
+
+def _step_windows(db: DuckDBPyConnection, found: dict[int, tuple[int | None, str]], key: _Key) -> list[Window]:
+    rows = db.execute(
+        """
+        select profile_id, ts_ns, ts_ns + dur_ns, step_id, step
+        from step
+        where list_contains($profiles, profile_id)
+          and coalesce(session, 0) = $session and coalesce(step, step_id) = $number
+        qualify row_number() over (partition by profile_id order by dur_ns desc, step_id) = 1
+        order by profile_id
+        """,
+        {"profiles": list(found), "session": key.session, "number": key.number},
+    ).fetchall()
+    return [Window(row[0], *found[row[0]], *row[1:]) for row in rows]
+
+
+def _whole_captures(db: DuckDBPyConnection, found: dict[int, tuple[int | None, str]]) -> list[Window]:
+    rows = db.execute(
+        """
+        with rows as (
+            select profile_id, ts_ns, dur_ns from operator
+            union all
+            select profile_id, ts_ns, dur_ns from host_call
+            union all
+            select profile_id, ts_ns, dur_ns from kernel
+        )
+        select profile_id, min(ts_ns), max(ts_ns + dur_ns)
+        from rows
+        where list_contains($profiles, profile_id)
+        group by profile_id
+        having max(ts_ns + dur_ns) > min(ts_ns)
+        order by profile_id
+        """,
+        {"profiles": list(found)},
+    ).fetchall()
+    return [Window(row[0], *found[row[0]], *row[1:], None, None) for row in rows]
+
+
+def _by_wait(db: DuckDBPyConnection, windows: list[Window], limit: int) -> list[Window]:
+    """Return the windows to replay, by profile_id."""
+    if len(windows) <= limit:
+        return windows
+    # The time in collectives orders profiles as the waiting in them does, and is always recorded.
+    waits = dict(
+        db.execute(
+            """
+            select profile_id, sum(coalesce(wait_ns, dur_ns))::bigint
+            from collective
+            where list_contains($profiles, profile_id)
+            group by profile_id
+            """,
+            {"profiles": [window.profile_id for window in windows]},
+        ).fetchall()
+    )
+    if waits:
+        ranked = sorted(windows, key=lambda window: (waits.get(window.profile_id, 0), window.profile_id))
+    else:
+        ranked = sorted(windows, key=lambda window: (window.start_ns - window.end_ns, window.profile_id))
+    least, rest = ranked[: (limit + 1) // 2], ranked[(limit + 1) // 2 :]
+    wanted = limit - len(least)
+    spread = [rest[(len(rest) - 1) * at // max(wanted - 1, 1)] for at in range(wanted)]
+    return sorted(least + spread, key=lambda window: window.profile_id)
+
+
+def _clock_offsets(db: DuckDBPyConnection, profiles: list[int]) -> dict[int, int]:
+    """Return what each clock is ahead of the first profile's, as far as that is known (A14)."""
+    if len(profiles) < 2:
+        return {}
+    calls = db.execute(
+        """
+        select profile.profile_id, profile.rank, profile.host, group_id, op, sequence, ts_ns, dur_ns
+        from profile
+        left join (select profile_id, group_id, op, sequence, ts_ns, dur_ns from collective
+                   where sequence is not null) call using (profile_id)
+        where list_contains($profiles, profile.profile_id)
+        order by profile.profile_id, group_id, sequence
+        """,
+        {"profiles": profiles},
+    ).fetchnumpy()
+    return {row["profile_id"]: row["offset_ns"] or 0 for row in offsets_between(calls)}

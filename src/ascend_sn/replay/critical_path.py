@@ -1,0 +1,196 @@
+"""A25: the critical path of a step: what it consists of, how critical each operator is, and its slack."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from ascend_sn._native.dag import longest_path
+from ascend_sn.model.rows import Int64
+from ascend_sn.replay.engine import Timing
+from ascend_sn.replay.graph import EdgeKind, NodeKind, Residual, StepGraph, TimeClass
+from ascend_sn.replay.tasks import SourceTable
+
+__all__ = ["CriticalPath", "OperatorCriticality", "PathPart", "critical_path", "unexplained_ns"]
+
+_OF_EDGE = {
+    EdgeKind.LAUNCH: TimeClass.LAUNCH,
+    EdgeKind.QUEUE: TimeClass.LAUNCH,
+    EdgeKind.STREAM_ORDER: TimeClass.KERNEL_GAP,
+    EdgeKind.WINDOW: TimeClass.EARLIER_STEP,
+}
+
+_OF_RESIDUAL = {
+    Residual.HOST: TimeClass.HOST,
+    Residual.SCHEDULING: TimeClass.KERNEL_GAP,
+    Residual.CONTENTION: TimeClass.CONTENTION,
+    Residual.MEMBERS_ABSENT: TimeClass.WAIT,
+    Residual.IDLE: TimeClass.WAIT,
+    Residual.UNKNOWN: TimeClass.UNKNOWN,
+}
+
+
+@dataclass(frozen=True)
+class PathPart:
+    """A node with a duration on the critical path.
+
+    Attributes:
+        profile_id: Profile.
+        time_class: Class of its time.
+        table: Table of the row it stands for; None for the program between slices.
+        row_id: Id there.
+        name: Name of the row; None between slices.
+        start_ns: Replayed start, since the origin.
+        dur_ns: Duration.
+    """
+
+    profile_id: int
+    time_class: TimeClass
+    table: str | None
+    row_id: int | None
+    name: str | None
+    start_ns: int
+    dur_ns: int
+
+
+@dataclass(frozen=True)
+class OperatorCriticality:
+    """All nodes of one name: how much of them is on the path, and by how much they could grow without harm.
+
+    Attributes:
+        name: Name of slices or kernels.
+        time_class: Class of their time.
+        total_ns: Their durations together, over all profiles.
+        on_path_ns: Those on the path.
+        criticality_ratio: Share of the step that they are on the path.
+        slack_ns: Least slack of one of them; 0 on the path.
+    """
+
+    name: str
+    time_class: TimeClass
+    total_ns: int
+    on_path_ns: int
+    criticality_ratio: float
+    slack_ns: int
+
+
+@dataclass(frozen=True)
+class CriticalPath:
+    """The longest path through a step.
+
+    Attributes:
+        parts: Its nodes in order.
+        class_ns: Time by class; together it is the makespan.
+        operators: All operators, those with most time on the path first, then by slack.
+        makespan_ns: Length of the step.
+    """
+
+    parts: tuple[PathPart, ...]
+    class_ns: dict[TimeClass, int]
+    operators: tuple[OperatorCriticality, ...]
+    makespan_ns: int
+
+
+def critical_path(graph: StepGraph, timing: Timing) -> CriticalPath:
+    """Follow the path back from the end of a replay without edits."""
+    path = _path(graph, timing)
+    classes: dict[TimeClass, int] = defaultdict(int)
+    nodes, tasks = graph.nodes, graph.tasks
+    for before, node in pairwise(path):
+        weight, kind = _edge(graph, before, node)
+        classes[_OF_EDGE.get(kind, TimeClass.HOST)] += weight
+        classes[_OF_RESIDUAL.get(Residual(graph.residual_type[node]), TimeClass.UNKNOWN)] += int(graph.residual[node])
+    for node in path:
+        classes[TimeClass(nodes.time_class[node])] += int(nodes.dur[node])
+    names = tasks.name.decode()
+    parts = []
+    for node in path:
+        if nodes.dur[node] > 0:
+            task = int(nodes.task[node])
+            parts.append(
+                PathPart(
+                    profile_id=graph.profile_ids[nodes.profile[node]],
+                    time_class=TimeClass(nodes.time_class[node]),
+                    table=None if task < 0 else SourceTable(tasks.table[task]).name.lower(),
+                    row_id=None if task < 0 else int(tasks.row_id[task]),
+                    name=None if task < 0 else names[task],
+                    start_ns=int(timing.start[node]),
+                    dur_ns=int(nodes.dur[node]),
+                )
+            )
+    return CriticalPath(
+        parts=tuple(parts),
+        class_ns={class_: time for class_, time in sorted(classes.items()) if time},
+        operators=_operators(graph, timing, path),
+        makespan_ns=timing.makespan_ns,
+    )
+
+
+def unexplained_ns(graph: StepGraph, timing: Timing) -> int:
+    """Return the residuals of unknown type on the critical path."""
+    path = np.array(_path(graph, timing), np.int64)
+    unknown = graph.residual_type[path] == Residual.UNKNOWN
+    return int(graph.residual[path][unknown].sum())
+
+
+def _path(graph: StepGraph, timing: Timing) -> list[int]:
+    before = timing.before.tolist()
+    path = [graph.sink]
+    while before[path[-1]] >= 0:
+        path.append(before[path[-1]])
+    return path[::-1]
+
+
+def _edge(graph: StepGraph, before: int, node: int) -> tuple[int, EdgeKind]:
+    """Return weight and kind of the edge that holds a node of the path."""
+    edges, into = graph.edges, graph.incoming(node)
+    found = into.start + np.flatnonzero(edges.src[into] == before)
+    at = int(found[np.argmax(edges.weight[found])])
+    return int(edges.weight[at]), EdgeKind(edges.kind[at])
+
+
+def _slack(graph: StepGraph, timing: Timing) -> Int64:
+    """Return by how much each node could end later without moving the sink."""
+    nodes, edges = graph.nodes, graph.edges
+    last = len(nodes) - 1
+    behind, _, _ = longest_path(
+        nodes.dur[::-1].copy(),
+        last - edges.dst[::-1],
+        last - edges.src[::-1],
+        (edges.weight + graph.residual[edges.dst])[::-1],
+    )
+    slack: Int64 = timing.makespan_ns - timing.end - behind[::-1]
+    return slack
+
+
+def _operators(graph: StepGraph, timing: Timing, path: list[int]) -> tuple[OperatorCriticality, ...]:
+    nodes, tasks = graph.nodes, graph.tasks
+    chosen = np.flatnonzero((nodes.task >= 0) & (nodes.dur > 0) & (nodes.kind != NodeKind.CARRIED))
+    if not len(chosen):
+        return ()
+    slack = _slack(graph, timing)
+    on_path = np.zeros(len(nodes), np.bool_)
+    on_path[path] = True
+    code = tasks.name.codes[nodes.task[chosen]].astype(np.int64) * len(TimeClass) + nodes.time_class[chosen]
+    distinct, group = np.unique(code, return_inverse=True)
+    total, critical = np.zeros(len(distinct), np.int64), np.zeros(len(distinct), np.int64)
+    least = np.full(len(distinct), np.iinfo(np.int64).max, np.int64)
+    np.add.at(total, group, nodes.dur[chosen])
+    np.add.at(critical, group, np.where(on_path[chosen], nodes.dur[chosen], 0))
+    np.minimum.at(least, group, slack[chosen])
+    rows = [
+        OperatorCriticality(
+            name=tasks.name.values[key // len(TimeClass)],
+            time_class=TimeClass(key % len(TimeClass)),
+            total_ns=int(total[at]),
+            on_path_ns=int(critical[at]),
+            criticality_ratio=int(critical[at]) / timing.makespan_ns,
+            slack_ns=max(int(least[at]), 0),
+        )
+        for at, key in enumerate(distinct.tolist())
+        if key >= 0
+    ]
+    return tuple(sorted(rows, key=lambda row: (-row.on_path_ns, row.slack_ns, -row.total_ns, row.name)))

@@ -1,0 +1,143 @@
+"""Transformations of the input side: W1 input hidden, W2 copies from pinned memory beside the computing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from ascend_sn.model.rows import Int64
+from ascend_sn.replay.edits import Edit, MoveStream, Scale, SetDur, Unblock
+from ascend_sn.replay.graph import EdgeKind, NodeKind, StepGraph, TimeClass
+from ascend_sn.replay.prices import Bound, Confidence, Remark, Transform, Unpriced
+from ascend_sn.replay.selectors import Where
+
+__all__ = ["copies_pinned", "input_hidden"]
+
+HAND_OVER_NS: Final = 1_500_000
+"""Cost of handing a batch over, which no number of workers hides (measured 1 to 2 ms; analyses.md 3.4)."""
+
+MORE_WORKERS: Final = 2
+"""Workers that are added in the expected case."""
+
+CONTENTION_RATIO: Final = 1.25
+"""Longer production with more workers where the number of cores is not known (measured errors up to 22 %)."""
+
+UNKNOWN_WORKERS: Final = 8
+"""Workers taken for there where the capture shows some and not how many; the more, the less two more help."""
+
+SLOW_COPY_RATIO: Final = 0.5
+"""Share of the best measured bandwidth that copies reach in the low case."""
+
+
+def input_hidden(
+    graph: StepGraph,
+    *,
+    workers: int | None = None,
+    cores: int | None = None,
+    produce_ns: int | None = None,
+    hand_over_ns: int = HAND_OVER_NS,
+) -> Transform | Unpriced:
+    """W1: batches are made ready beside the step: step -> max(rest + hand-over, production / workers).
+
+    Args:
+        graph: The replayed step.
+        workers: Loader workers now; by default none, unless the names of the slices tell of some.
+        cores: Cores of the host; without them contention is assumed.
+        produce_ns: Time to make one batch; by default what the step waits without workers, and with w workers
+            that keep it waiting w times the step.
+        hand_over_ns: Cost per batch that stays.
+    """
+    waits = _main_data(graph)
+    waited = max((int(graph.nodes.dur[nodes].sum()) for nodes in waits), default=0)
+    if not waited:
+        return Unpriced(Remark("replay.no-data-wait"))
+    remarks: list[Remark] = []
+    confidence: Confidence = "high"
+    if workers is None:
+        workers = 0
+        if _shows_workers(graph):
+            workers, confidence = UNKNOWN_WORKERS, "low"
+            remarks.append(Remark("replay.workers-unknown", {"assumed_count": workers}))
+    if produce_ns is None:
+        produce_ns = workers * graph.observed_ns if workers else waited
+    more = workers + MORE_WORKERS
+    if cores is None:
+        fewest, crowded = workers + 1, CONTENTION_RATIO
+        remarks.append(Remark("replay.cores-unknown"))
+    else:
+        fewest = max(1, min(more, cores - 1))
+        crowded = max(1.0, fewest / cores, (fewest + 1) / cores)
+    kept: list[Edit] = [
+        Scale(nodes, min(1.0, hand_over_ns / max(int(graph.nodes.dur[nodes].sum()), 1))) for nodes in waits
+    ]
+
+    def limited(production_ns: float) -> Bound:
+        return Bound((*kept, SetDur([graph.production], np.array([round(production_ns)], np.int64), raises=True)))
+
+    return Transform(
+        "W1",
+        low=limited(produce_ns * crowded / fewest),
+        expected=limited(produce_ns / more),
+        high=Bound(tuple(Scale(nodes, 0.0) for nodes in waits)),
+        remarks=tuple(remarks),
+        confidence=confidence,
+    )
+
+
+def copies_pinned(graph: StepGraph) -> Transform | Unpriced:
+    """W2: copies to the device from pinned memory, asynchronous, issued during the step before.
+
+    Copies run beside the computing at half the best measured bandwidth, at that bandwidth, or cost nothing; what
+    used them still waits for them. Where no size is recorded, low and expected keep their time. The host no
+    longer waits in the calls that issue them.
+    """
+    nodes = graph.nodes
+    chosen = Where(kinds=("copy",), directions=("h2d",)).mask(graph)
+    if not bool(chosen.any()):
+        return Unpriced(Remark("replay.no-host-to-device-copies"))
+    copies = np.flatnonzero(chosen)
+    on_device = bool((nodes.kind[copies] == NodeKind.KERNEL).all())
+    waiting = _hosts_of(graph, copies) if on_device else np.zeros(0, np.int64)
+    aside: tuple[Edit, ...] = (MoveStream(copies, ahead=True), Unblock(waiting, copies)) if on_device else ()
+
+    def at(ratio: float) -> tuple[Edit, ...]:
+        return (SetDur(copies, _copy_times(graph, copies, ratio)), *aside)
+
+    gone = (SetDur(copies, 0), *aside)
+    # A copy on a host thread holds the thread however quick it is; issued asynchronously it does not.
+    return Transform(
+        "W2",
+        low=Bound(at(SLOW_COPY_RATIO)),
+        expected=Bound(at(1.0) if on_device else gone),
+        high=Bound(gone),
+        confidence="high" if on_device else "low",
+    )
+
+
+def _main_data(graph: StepGraph) -> list[Int64]:
+    """Return the stretches in which each profile waits for data, where it waits at all."""
+    nodes = graph.nodes
+    data = (nodes.kind == NodeKind.HOST) & (nodes.time_class == TimeClass.DATA_LOADING) & nodes.is_main
+    found = [np.flatnonzero(data & (nodes.profile == profile)) for profile in range(len(graph.profile_ids))]
+    return [part for part in found if len(part)]
+
+
+def _shows_workers(graph: StepGraph) -> bool:
+    return any("MultiProcessing" in name for name in graph.tasks.name.values)
+
+
+def _hosts_of(graph: StepGraph, copies: Int64) -> Int64:
+    """Return the host stretches that wait for the copies."""
+    edges = graph.edges
+    return np.unique(edges.dst[(edges.kind == EdgeKind.BLOCKING) & np.isin(edges.src, copies)])
+
+
+def _copy_times(graph: StepGraph, copies: Int64, ratio: float) -> Int64:
+    """Return the time of each copy at a share of the best bandwidth among them, ns."""
+    dur, size = graph.nodes.dur[copies], graph.tasks.size_bytes[graph.nodes.kernel[copies]]
+    known = (size > 0) & (dur > 0)
+    if not bool(known.any()):
+        return dur
+    best = float((size[known] / dur[known]).max())
+    return np.where(known, np.rint(size / (best * ratio)), dur).astype(np.int64)

@@ -1,0 +1,142 @@
+"""What a change is worth: gains with a lower and an upper bound, how far they can be trusted, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ascend_sn.replay.edits import Edit
+from ascend_sn.replay.engine import Draft
+from ascend_sn.replay.graph import StepGraph
+
+__all__ = ["Bound", "Confidence", "Gain", "Remark", "Transform", "Unpriced", "price", "replayed_ns"]
+
+Confidence = Literal["high", "medium", "low"]
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something to say about a price, before it has a language: an id and its parameters."""
+
+    message_id: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """Edits of one bound of a transformation.
+
+    Attributes:
+        edits: What changes, one after another.
+        share_ratio: Share of the steps in which it does (one step of N keeps what is removed: 1 - 1/N).
+        work_ratio: Work of an edited step, in units of the present one (2 for twice the batch).
+    """
+
+    edits: tuple[Edit, ...]
+    share_ratio: float = 1.0
+    work_ratio: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Transform:
+    """A transformation with its least, expected and greatest effect.
+
+    Attributes:
+        name: Its id, W1 and so on, or a word.
+        low: Least effect.
+        expected: What is most likely.
+        high: Greatest effect.
+        remarks: What limits the price.
+        confidence: No gain of it is trusted more.
+    """
+
+    name: str
+    low: Bound
+    expected: Bound
+    high: Bound
+    remarks: tuple[Remark, ...] = ()
+    confidence: Confidence = "high"
+
+    @staticmethod
+    def of(
+        name: str, bounds: Iterable[Bound], remarks: tuple[Remark, ...] = (), confidence: Confidence = "high"
+    ) -> Transform:
+        """Return a transformation from its three bounds: low, expected, high."""
+        low, expected, high = bounds
+        return Transform(name, low, expected, high, remarks, confidence)
+
+    @staticmethod
+    def exactly(name: str, *edits: Edit) -> Transform:
+        """Return a transformation whose effect is the same in all bounds."""
+        return Transform.of(name, [Bound(edits)] * 3)
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Time that a step loses, ns and share of the replayed step; negative where it becomes longer.
+
+    `low_ns <= expected_ns <= high_ns`.
+    """
+
+    low_ns: int
+    expected_ns: int
+    high_ns: int
+    base_ns: int
+    confidence: Confidence
+    remarks: tuple[Remark, ...] = ()
+
+    @property
+    def low_ratio(self) -> float:
+        """Share of the step, 0 to 1."""
+        return self.low_ns / self.base_ns
+
+    @property
+    def expected_ratio(self) -> float:
+        """Share of the step, 0 to 1."""
+        return self.expected_ns / self.base_ns
+
+    @property
+    def high_ratio(self) -> float:
+        """Share of the step, 0 to 1."""
+        return self.high_ns / self.base_ns
+
+
+@dataclass(frozen=True)
+class Unpriced:
+    """No price, and why."""
+
+    reason: Remark
+
+
+def replayed_ns(graph: StepGraph, *bounds: Bound) -> float:
+    """Return how long a step is per unit of its work after some edits, ns."""
+    draft = Draft(graph)
+    work = 1.0
+    for bound in bounds:
+        for edit in bound.edits:
+            edit.apply(draft)
+        work *= bound.work_ratio
+    return draft.timing().makespan_ns / work
+
+
+def price(graph: StepGraph, base_ns: int, transform: Transform, confidence: Confidence) -> Gain:
+    """Return the gain of a transformation on a graph whose step takes `base_ns`."""
+    low, expected, high = (
+        round((base_ns - replayed_ns(graph, bound)) * bound.share_ratio)
+        for bound in (transform.low, transform.expected, transform.high)
+    )
+    return Gain(
+        low_ns=min(low, expected),
+        expected_ns=expected,
+        high_ns=max(high, expected),
+        base_ns=base_ns,
+        confidence=least(confidence, transform.confidence),
+        remarks=transform.remarks,
+    )
+
+
+def least(*confidences: Confidence) -> Confidence:
+    """Return the lowest of some confidences."""
+    order: tuple[Confidence, ...] = ("low", "medium", "high")
+    return min(confidences, key=order.index)

@@ -1,0 +1,220 @@
+"""What one profile did in one window: slices of its host threads, then tasks of its devices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from enum import IntEnum
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from duckdb import DuckDBPyConnection
+
+from ascend_sn.model.rows import Bool, Int64, Text
+from ascend_sn.replay.choose import Window
+
+__all__ = ["HOST_KINDS", "NOT_GIVEN", "SourceTable", "Tasks", "joined", "load_tasks", "positions"]
+
+HOST_KINDS: Final = ("cpu", "host")
+"""Kinds of capture in which the kernels are stretches of host threads."""
+
+NOT_GIVEN: Final = -1
+"""In a number column of the tasks: the capture does not say."""
+
+
+class SourceTable(IntEnum):
+    """Table that a task is a row of."""
+
+    OPERATOR = 0
+    HOST_CALL = 1
+    KERNEL = 2
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """Host slices and device tasks, one row each; ns since the origin, which is also that of the graph.
+
+    `lane` is the thread, or device and stream. `kind` is that of a kernel, or the level of a host call.
+    `launcher` is the position of the slice that launched a task, NOT_GIVEN where it is not known. `carried`
+    marks tasks of an earlier step that still run in this one.
+    """
+
+    table: npt.NDArray[np.uint8]
+    profile: Int64
+    row_id: Int64
+    start: Int64
+    end: Int64
+    lane: Text
+    name: Text
+    kind: Text
+    op_type: Text
+    core_type: Text
+    phase: Text
+    module: Text
+    input_shapes: Text
+    input_dtypes: Text
+    output_shapes: Text
+    output_dtypes: Text
+    direction: Text
+    size_bytes: Int64
+    operator_id: Int64
+    launcher: Int64
+    carried: Bool
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def is_device(self) -> Bool:
+        """Which rows are kernels."""
+        device: Bool = self.table == SourceTable.KERNEL
+        return device
+
+
+def load_tasks(db: DuckDBPyConnection, window: Window, profile: int, origin_ns: int) -> Tasks:
+    """Read the slices and tasks of a window.
+
+    Kernels belong to the step that launched them; those of earlier steps that still run are `carried`, the
+    last one of each stream only.
+
+    Args:
+        db: A connection with the tables `operator`, `host_call`, `kernel`.
+        window: The window, in the profile's own clock.
+        profile: Number that the rows get as `profile`.
+        origin_ns: Moment that becomes 0, in the same clock.
+    """
+    span = {"profile": window.profile_id, "from": window.start_ns, "to": window.end_ns}
+    operators = db.execute(_OPERATORS, span).fetchnumpy()
+    calls = db.execute(_CALLS, span).fetchnumpy()
+    kernels = db.execute(_KERNELS, {**span, "step": window.step_id}).fetchnumpy()
+    parts = [
+        _part(SourceTable.OPERATOR, operators, profile, origin_ns),
+        _part(SourceTable.HOST_CALL, calls, profile, origin_ns),
+        _part(SourceTable.KERNEL, kernels, profile, origin_ns),
+    ]
+    tasks = joined(parts)
+    if window.device_kind in HOST_KINDS:  # nothing is launched there
+        return tasks
+    launcher = _launchers(parts, _numbers(kernels["host_call_id"]), _numbers(kernels["operator_id"]))
+    return replace(tasks, launcher=launcher)
+
+
+_OPERATORS: Final = """
+    select operator_id as row_id, ts_ns, dur_ns, thread as lane, name, phase, module, input_shapes,
+           input_dtypes, output_shapes, output_dtypes, operator_id
+    from operator
+    where profile_id = $profile and dur_ns >= 0 and ts_ns < $to and ts_ns + dur_ns >= $from
+    order by ts_ns, dur_ns desc, operator_id
+"""
+
+_CALLS: Final = """
+    select host_call_id as row_id, ts_ns, dur_ns, thread as lane, name, level as kind
+    from host_call
+    where profile_id = $profile and dur_ns >= 0 and ts_ns < $to and ts_ns + dur_ns >= $from
+    order by ts_ns, dur_ns desc, host_call_id
+"""
+
+# Rows that draw how long the host waited are no tasks of a stream.
+_KERNELS: Final = """
+    with chosen as (
+        select *, coalesce(device_id, 0)::varchar || '/' || coalesce(stream, kind) as lane,
+               $step is not null and coalesce(step_id < $step, false) as carried
+        from kernel
+        where profile_id = $profile
+          and (
+              $step is null
+              or step_id = $step
+              or step_id is null and ts_ns >= $from and ts_ns < $to
+              or step_id < $step and ts_ns < $to and ts_ns + dur_ns > $from
+          )
+          and not (kind = 'sync' and regexp_matches(name, '^(Context|Event|Stream) Sync'))
+    )
+    select kernel_id as row_id, ts_ns, dur_ns, lane, name, kind, op_type, core_type, input_shapes, input_dtypes,
+           output_shapes, output_dtypes, copy_direction as direction, size_bytes, operator_id, host_call_id, carried
+    from chosen
+    qualify not carried or row_number() over (partition by lane, carried order by ts_ns + dur_ns desc) = 1
+    order by ts_ns, dur_ns, kernel_id
+"""
+
+_TEXTS: Final = (
+    "lane",
+    "name",
+    "kind",
+    "op_type",
+    "core_type",
+    "phase",
+    "module",
+    "input_shapes",
+    "input_dtypes",
+    "output_shapes",
+    "output_dtypes",
+    "direction",
+)
+
+
+def joined(parts: list[Tasks]) -> Tasks:
+    """Put the tasks of several tables or profiles one after another; `launcher` is moved along."""
+    columns: dict[str, Any] = {}
+    offsets = np.cumsum([0, *(len(part) for part in parts)])
+    for field in fields(Tasks):
+        values = [getattr(part, field.name) for part in parts]
+        columns[field.name] = _joined_text(values) if field.name in _TEXTS else np.concatenate(values)
+    columns["launcher"] = np.concatenate(
+        [
+            np.where(part.launcher >= 0, part.launcher + offset, part.launcher)
+            for part, offset in zip(parts, offsets.tolist(), strict=False)
+        ]
+    )
+    return Tasks(**columns)
+
+
+def _part(table: SourceTable, rows: dict[str, Any], profile: int, origin_ns: int) -> Tasks:
+    count = len(rows["row_id"])
+    start = _numbers(rows["ts_ns"]) - origin_ns
+    absent = np.full(count, NOT_GIVEN, np.int64)
+    texts = {name: Text.of(rows[name].tolist()) if name in rows else Text.constant(None, count) for name in _TEXTS}
+    return Tasks(
+        table=np.full(count, table, np.uint8),
+        profile=np.full(count, profile, np.int64),
+        row_id=_numbers(rows["row_id"]),
+        start=start,
+        end=start + _numbers(rows["dur_ns"]),
+        size_bytes=_numbers(rows["size_bytes"]) if "size_bytes" in rows else absent,
+        operator_id=_numbers(rows["operator_id"]) if "operator_id" in rows else absent,
+        launcher=absent,
+        carried=np.asarray(rows["carried"], np.bool_) if "carried" in rows else np.zeros(count, np.bool_),
+        **texts,
+    )
+
+
+def _launchers(parts: list[Tasks], host_call_id: Int64, operator_id: Int64) -> Int64:
+    """Return the position of the host call that launched each kernel, else that of the operator."""
+    operators, calls, kernels = parts
+    by_call = positions(calls.row_id, host_call_id)
+    by_operator = positions(operators.row_id, operator_id)
+    launcher = np.where(by_call >= 0, by_call + len(operators), by_operator)
+    launcher[kernels.carried] = NOT_GIVEN
+    return np.concatenate([np.full(len(operators) + len(calls), NOT_GIVEN, np.int64), launcher])
+
+
+def positions(ids: Int64, wanted: Int64) -> Int64:
+    """Return where each wanted id stands, -1 where it does not."""
+    if not len(ids):
+        return np.full(len(wanted), -1, np.int64)
+    order = np.argsort(ids, kind="stable")
+    at = np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)
+    found = order[at]
+    return np.where(ids[found] == wanted, found, -1).astype(np.int64)
+
+
+def _numbers(column: npt.NDArray[Any]) -> Int64:
+    return np.ma.filled(column, NOT_GIVEN).astype(np.int64)
+
+
+def _joined_text(parts: list[Text]) -> Text:
+    numbers: dict[str, int] = {}
+    codes = []
+    for part in parts:
+        table = [numbers.setdefault(value, len(numbers)) for value in part.values]
+        codes.append(np.array([*table, -1], np.int32)[part.codes])
+    return Text(np.concatenate(codes), list(numbers))
