@@ -96,16 +96,7 @@ def _load(path: Path) -> Any:
         return _PlainUnpickler(io.BytesIO(data)).load()
     except NoSnapshotError:
         raise
-    except (
-        pickle.UnpicklingError,
-        EOFError,
-        OSError,
-        ValueError,
-        TypeError,
-        KeyError,
-        IndexError,
-        AttributeError,
-    ) as error:
+    except _DAMAGED as error:
         raise NoSnapshotError(f"the pickle is damaged ({type(error).__name__})") from error
 
 

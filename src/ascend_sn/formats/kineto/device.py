@@ -237,10 +237,3 @@ def _sizes(device: Events, calls: Events, linked: Launches, strings: Sequence[st
 
 def _integer(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
-
-
-def distinct_devices(kernels: Rows) -> tuple[Int64, Int64]:
-    """Return the device ids in use and how many kernels each has."""
-    ids = kernels.values("device_id")[kernels.valid("device_id")]
-    found, counts = np.unique(ids, return_counts=True)
-    return found.astype(np.int64), counts.astype(np.int64)

@@ -14,7 +14,7 @@ from ascend_sn.formats.chrome.texts import Codes, text_column
 from ascend_sn.formats.kineto import categories
 from ascend_sn.formats.kineto.shapes import Inputs
 from ascend_sn.formats.kineto.stacks import Stacks
-from ascend_sn.model.rows import Bool, Int64, Rows, Text, conform
+from ascend_sn.model.rows import Bool, Rows, Text, conform
 from ascend_sn.model.tables import HOST_CALL, OPERATOR, SPAN, STEP
 
 __all__ = ["Threads", "call_rows", "connections", "operator_rows", "span_rows", "step_marks", "step_rows"]
@@ -162,8 +162,3 @@ def _followed(text: Text, added: str, count: int) -> Text:
 def _joined(first: Text, second: Text) -> Text:
     moved = np.where(second.codes >= 0, second.codes + len(first.values), -1).astype(np.int32)
     return Text(np.append(first.codes, moved), [*first.values, *second.values])
-
-
-def ends(events: Events) -> Int64:
-    """Return the end of each event, in ns as written."""
-    return events.ts + events.dur

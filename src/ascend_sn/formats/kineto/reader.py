@@ -20,11 +20,11 @@ from ascend_sn.formats.kineto.shapes import inputs
 from ascend_sn.formats.kineto.sift import Sifted, sift
 from ascend_sn.formats.kineto.stacks import Stacks, stacks_from_frames, stacks_from_text
 from ascend_sn.formats.reader import Reader, Source
-from ascend_sn.model.capture import Capture
+from ascend_sn.model.capture import Capture, DeviceKind
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Text
 
-__all__ = ["EXECUTION_TRACE", "READER"]
+__all__ = ["EXECUTION_TRACE", "READER", "tables_of"]
 
 _NAME: Final = "kineto"
 _LAUNCH: Final = re.compile(r"Launch", re.IGNORECASE)
@@ -40,16 +40,28 @@ def read(source: Source) -> list[Capture]:
     ledger, file = Ledger(), source.relative(source.path)
     sifted = sift(source.path, file, ledger)
     base_ns = header.base_time_ns(sifted.metadata, file, ledger)
-    kind = header.device_kind(sifted)
-    build = _Build(sifted, base_ns, file, ledger)
-    tables = build.device() if kind != "cpu" else build.processor()
+    kind, tables, launch_count = tables_of(sifted, base_ns, file, ledger)
     if sifted.counter_count:
         tables["counter"] = counter_rows(source.path, base_ns)
     capture = Capture(
         header=header.header(source, sifted, kind, tables["kernel"], base_ns, _NAME), tables=tables, ledger=ledger
     )
-    capture.coverage = coverage(capture, sifted.metadata, kind == "cpu", build.launch_count())
+    capture.coverage = coverage(capture, sifted.metadata, kind == "cpu", launch_count)
     return [capture]
+
+
+def tables_of(sifted: Sifted, base_ns: int, file: str, ledger: Ledger) -> tuple[DeviceKind, dict[str, Any], int]:
+    """Return the kind of device, the tables, and how many host calls launch kernels.
+
+    Args:
+        sifted: The events; their times are relative to `base_ns`.
+        base_ns: Added to every time.
+        file: Name in the ledger.
+        ledger: Gets what could not be read.
+    """
+    kind = header.device_kind(sifted)
+    build = _Build(sifted, base_ns, file, ledger)
+    return kind, build.device() if kind != "cpu" else build.processor(), build.launch_count()
 
 
 class _Build:
