@@ -44,7 +44,7 @@ def timeline(
         return counts[profile, table]
 
     lanes = [(int(rank), lane, drawn) for rank, lane, drawn in _LANE.findall(drawing)]
-    steps = {rank: [s for s in _slices(drawn)] for rank, lane, drawn in lanes if lane == "step"}
+    steps = {rank: [s for s in slices_of(drawn)] for rank, lane, drawn in lanes if lane == "step"}
     launchers: dict[tuple[int, str], int] = {}
     for rank in sorted({rank for rank, _, _ in lanes}):
         insert(
@@ -58,7 +58,7 @@ def timeline(
             host="drawn",
         )
     for rank, lane, drawn in lanes:
-        for letter, start, dur in _slices(drawn):
+        for letter, start, dur in slices_of(drawn):
             if lane == "step":
                 insert(
                     db,
@@ -89,7 +89,7 @@ def timeline(
     for rank, lane, drawn in lanes:
         if not re.fullmatch(r"s\d+", lane):
             continue
-        for letter, start, dur in _slices(drawn):
+        for letter, start, dur in slices_of(drawn):
             phase = (launched_by or {}).get(letter)
             if phase is not None and (rank, phase) not in launchers:
                 launchers[rank, phase] = number(rank, "operator")
@@ -148,7 +148,7 @@ def insert(db: DuckDBPyConnection, table: str, **values: Any) -> None:
     db.execute(f"insert into {table} ({names}) values ({', '.join('?' * len(values))})", list(values.values()))
 
 
-def _slices(drawn: str) -> list[tuple[str, int, int]]:
+def slices_of(drawn: str) -> list[tuple[str, int, int]]:
     """Runs of one letter as (letter, start, length); a `'` begins another one of the letter before it."""
     found: list[tuple[str, int, int]] = []
     at = 0
