@@ -120,6 +120,8 @@ def open_database(path: Path, file: str, ledger: Ledger) -> Iterator[Database]:
     Raises:
         FormatError: It is no database or its schema cannot be read.
     """
+    if not is_sqlite(path):
+        raise FormatError(path, "not a SQLite database", "first 16 bytes")
     log = path.with_name(path.name + "-wal")
     with tempfile.TemporaryDirectory(prefix="ascend-sn-") as folder:
         if log.exists() and log.stat().st_size > 0:

@@ -11,7 +11,7 @@ import msgspec
 
 from ascend_sn.errors import FormatError
 from ascend_sn.formats.reader import Source
-from ascend_sn.formats.sqlite_columns import Database, is_sqlite, open_database
+from ascend_sn.formats.sqlite_columns import Database, open_database
 from ascend_sn.formats.torch_npu.collectives import assemble_collectives
 from ascend_sn.formats.torch_npu.communication_parts import (
     OpParts,
@@ -58,8 +58,6 @@ def read_database_export(source: Source, path: Path, info: RunInfo, ledger: Ledg
         FormatError: The profiler database is unreadable or holds none of the tables with events.
     """
     file = source.relative(path)
-    if not is_sqlite(path):
-        raise FormatError(path, "not a SQLite database", "first 16 bytes")
     with open_database(path, file, ledger) as database:
         if not any(database.has(name) for name in ("TASK", "PYTORCH_API", "CANN_API", "COMMUNICATION_OP")):
             raise FormatError(path, "none of the profiler's tables with events is in it", "schema")
@@ -189,4 +187,6 @@ def _beside(source: Source, path: Path, ledger: Ledger, read: Callable[[Path, st
 
 def _fill_memory(source: Source, output: Path, tables: dict[str, Rows], ledger: Ledger) -> None:
     if not len(tables["memory_sample"]) and not len(tables["memory_event"]):
-        tables.update(read_text_memory(source, output, ledger))
+        names = ("memory_record.csv", "npu_module_mem.csv", "operator_memory.csv")
+        files = {name: output / name for name in names if (output / name).is_file()}
+        tables.update(read_text_memory(source, files, ledger))

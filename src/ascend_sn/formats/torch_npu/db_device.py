@@ -10,7 +10,8 @@ import numpy as np
 
 from ascend_sn.formats.sqlite_columns import Database, sqlite_integers, sqlite_reals
 from ascend_sn.formats.torch_npu.collectives import CommOps
-from ascend_sn.formats.torch_npu.db_host import DatabaseHost, checked_times
+from ascend_sn.formats.torch_npu.db_host import DatabaseHost
+from ascend_sn.formats.torch_npu.db_rows import checked_times, ids, known, lookup_dict, padded
 from ascend_sn.formats.torch_npu.groups import group_hash, is_fused, op_type_of
 from ascend_sn.formats.torch_npu.matching import lookup
 from ascend_sn.formats.torch_npu.tasks import (
@@ -70,12 +71,12 @@ def read_device(database: Database, host: DatabaseHost) -> DatabaseDevice:
         *("name", "globalTaskId", "blockDim", "blockNum", "taskType", "opType"),
         *("inputFormats", "inputDataTypes", "inputShapes", "outputFormats", "outputDataTypes", "outputShapes"),
     )
-    compute = lookup(_ids(info["globalTaskId"]), tasks.id)
+    compute = lookup(ids(info["globalTaskId"]), tasks.id)
     details = database.read(
         "COMMUNICATION_TASK_INFO",
         *("globalTaskId", "taskType", "planeId", "srcRank", "dstRank", "transportType", "size", "linkType", "opId"),
     )
-    plane_task = lookup(_ids(details["globalTaskId"]), tasks.id)
+    plane_task = lookup(ids(details["globalTaskId"]), tasks.id)
     plane_task[compute >= 0] = -1
     of_op = lookup(ops.connection, tasks.connection)
     on_core = tasks.type.where(is_core_task)
@@ -119,10 +120,10 @@ def _tasks(database: Database) -> _Tasks:
     return _Tasks(
         ts=start.values[usable],
         dur=(end.values - start.values)[usable],
-        device=_known(kept["deviceId"]),
-        connection=_ids(kept["connectionId"]),
-        id=_ids(kept["globalTaskId"]),
-        stream=_known(kept["streamId"]),
+        device=known(kept["deviceId"]),
+        connection=ids(kept["connectionId"]),
+        id=ids(kept["globalTaskId"]),
+        stream=known(kept["streamId"]),
         type=database.texts(kept["taskType"]),
     )
 
@@ -146,7 +147,7 @@ def _communication_ops(database: Database) -> _Ops:
         count=sqlite_integers(kept["count"]),
         dtype=database.names("ENUM_HCCL_DATA_TYPE", kept["dataType"]),
     )
-    return _Ops(ops, _ids(kept["connectionId"]), _ids(kept["opId"]), _known(kept["deviceId"]))
+    return _Ops(ops, ids(kept["connectionId"]), ids(kept["opId"]), known(kept["deviceId"]))
 
 
 def _hash_of(group: str) -> str:
@@ -200,8 +201,8 @@ def _kernels(
     first = lookup(tasks.connection, ops.connection)
     there = (first >= 0) & (ops.connection >= 0)
     at = np.where(there, first, 0)
-    streams = number_text(_padded(tasks.stream)).take(at)
-    device = _padded(tasks.device)
+    streams = number_text(padded(tasks.stream)).take(at)
+    device = padded(tasks.device)
     of_ops = conform(
         KERNEL,
         len(ops.connection),
@@ -225,7 +226,7 @@ def _kernels(
 def _other_tasks(database: Database, host: DatabaseHost, tasks: _Tasks, rest: Int64) -> Rows:
     kind = tasks.type.mapped(lambda name: task_kind(name, name)).take(rest)
     copies = database.read("MEMCPY_INFO", "globalTaskId", "size", "memcpyOperation")
-    at = lookup(_ids(copies["globalTaskId"]), tasks.id[rest]).tolist()
+    at = lookup(ids(copies["globalTaskId"]), tasks.id[rest]).tolist()
     sizes = [copies["size"][i] if i >= 0 else None for i in at]
     recorded = [COPY_DIRECTIONS.get(copies["memcpyOperation"][i]) if i >= 0 else None for i in at]
     calls = lookup_dict(host.call_of_connection, tasks.connection[rest])
@@ -239,13 +240,6 @@ def _other_tasks(database: Database, host: DatabaseHost, tasks: _Tasks, rest: In
         copy_direction=either(Text.of(recorded), guessed),
         size_bytes=sqlite_integers(sizes),
     )
-
-
-def lookup_dict(values: dict[int, int], keys: Int64) -> Nullable:
-    """Return the value of each key; null where there is none."""
-    found = [values.get(key, -1) for key in keys.tolist()]
-    numbers = np.array(found, np.int64)
-    return Nullable(numbers, numbers >= 0)
 
 
 def _launched(connection: Int64, host: DatabaseHost) -> dict[str, Nullable]:
@@ -267,7 +261,7 @@ def _comm_tasks(
     at = plane_task[index]
     rows = at.tolist()
     picked = {name: [column[i] if i >= 0 else None for i in rows] for name, column in details.items()}
-    collective = lookup(ops.op_id, _ids(picked["opId"]))
+    collective = lookup(ops.op_id, ids(picked["opId"]))
     collective = np.where(collective >= 0, collective, of_op[index])
     homeless = collective < 0
     if homeless.any():
@@ -277,7 +271,7 @@ def _comm_tasks(
     kept = np.flatnonzero(~homeless)
     transport = database.names("ENUM_HCCL_TRANSPORT_TYPE", picked["transportType"])
     link = database.names("ENUM_HCCL_LINK_TYPE", picked["linkType"])
-    plane = number_text(_known(picked["planeId"])).mapped(lambda number: f"Plane {number}")
+    plane = number_text(known(picked["planeId"])).mapped(lambda number: f"Plane {number}")
     rows_ = conform(
         COMM_TASK,
         len(index),
@@ -287,8 +281,8 @@ def _comm_tasks(
         ts_ns=tasks.ts[index],
         dur_ns=tasks.dur[index],
         size_bytes=sqlite_integers(picked["size"]),
-        src_rank=_known(picked["srcRank"]),
-        dst_rank=_known(picked["dstRank"]),
+        src_rank=known(picked["srcRank"]),
+        dst_rank=known(picked["dstRank"]),
         transport=combined(transport, link, joined_transport),
     )
     return rows_.take(kept), plane.take(kept)
@@ -296,7 +290,7 @@ def _comm_tasks(
 
 def _metrics(database: Database, task_ids: Int64) -> Rows:
     rows = database.read("TASK_PMU_INFO", "globalTaskId", "name", "value")
-    kernel = lookup(task_ids, _ids(rows["globalTaskId"]))
+    kernel = lookup(task_ids, ids(rows["globalTaskId"]))
     value = sqlite_reals(rows["value"])
     usable = (kernel >= 0) & value.valid
     names = database.texts(rows["name"]).mapped(lambda name: _METRIC_NAMES.get(name, name))
@@ -322,19 +316,3 @@ def _blocks(info: Mapping[str, Sequence[Any]]) -> Nullable:
         [new if new is not None else old for new, old in zip(info["blockNum"], info["blockDim"], strict=True)]
     )
     return Nullable(blocks.values, blocks.valid & (blocks.values > 0) & (blocks.values < _NONE_ID))
-
-
-def _ids(values: Sequence[Any]) -> Int64:
-    """Return ids; -1 where there is none."""
-    numbers = sqlite_integers(values)
-    return np.where(numbers.valid & (numbers.values != _NONE_ID), numbers.values, -1)
-
-
-def _known(values: Sequence[Any]) -> Nullable:
-    numbers = sqlite_integers(values)
-    return Nullable(numbers.values, numbers.valid & (numbers.values >= 0) & (numbers.values < _NONE_ID))
-
-
-def _padded(numbers: Nullable) -> Nullable:
-    """Append a null, so that position 0 exists even without rows."""
-    return Nullable(np.append(numbers.values, 0), np.append(numbers.valid, False))

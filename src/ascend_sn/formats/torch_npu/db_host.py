@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from ascend_sn.formats.sqlite_columns import Database, sqlite_integers
+from ascend_sn.formats.torch_npu.db_rows import checked_times, threads
 from ascend_sn.formats.torch_npu.host_rows import (
     LEVELS,
     is_step,
@@ -92,25 +92,6 @@ def read_host(database: Database) -> DatabaseHost:
     }
     pids = api.tid.values[api.tid.valid] >> 32
     return DatabaseHost(tables, call_of_connection, operator_of_connection, int(pids[0]) if len(pids) else None)
-
-
-def threads(global_tids: Nullable) -> Text:
-    """Return thread ids as text out of `(pid << 32) | tid`."""
-    tids, codes = np.unique(global_tids.values & 0xFFFFFFFF, return_inverse=True)
-    return Text(np.where(global_tids.valid, codes, -1).astype(np.int32), [str(tid) for tid in tids.tolist()])
-
-
-def checked_times(database: Database, table: str, start: Nullable, end: Nullable) -> npt.NDArray[np.bool_]:
-    """Return the mask of rows with both times and no negative length; the others go to the ledger."""
-    readable = start.valid & end.valid
-    if not readable.all():
-        place = f"table {table}, row {int(np.flatnonzero(~readable)[0])}"
-        database.ledger.add(database.file, "unreadable_cell", place=place, count=int((~readable).sum()))
-    negative = readable & (end.values < start.values)
-    if negative.any():
-        place = f"table {table}, row {int(np.flatnonzero(negative)[0])}"
-        database.ledger.add(database.file, "negative_duration", place=place, count=int(negative.sum()))
-    return readable & ~negative
 
 
 def _pytorch_api(database: Database) -> _Api:

@@ -17,7 +17,6 @@ __all__ = [
     "OUTPUT",
     "TEXT_FILES",
     "RunInfo",
-    "info_folder",
     "output_folder",
     "profiler_database",
     "read_run_info",
@@ -39,6 +38,9 @@ TEXT_FILES: Final = (
     "npu_module_mem.csv",
 )
 """Text exports that are read; operator_details.csv and the statistics repeat what others hold."""
+
+_TELLING: Final = frozenset({"trace_view.json", "kernel_details.csv"})
+"""Names that no other tool gives; the others occur elsewhere too."""
 
 _MINDSPORE = re.compile(r"^(ascend_mindspore_profiler.*\.db|dataset\.csv|minddata_pipeline_.*)$")
 _INFO = re.compile(r"^profiler_info(?:_(-?\d+))?\.json$")
@@ -74,20 +76,23 @@ class RunInfo:
 
 
 def output_folder(folder: Path) -> Path | None:
-    """Return the folder with the exports: `ASCEND_PROFILER_OUTPUT`, or the folder itself when it holds them."""
-    for candidate in (folder / OUTPUT, folder):
-        if candidate.is_dir():
-            names = [child.name for child in candidate.iterdir()]
-            if any(_MINDSPORE.match(name) for name in names):
-                return None
-            if any(name in TEXT_FILES or PROFILER_DB.match(name) for name in names):
-                return candidate
-    return None
+    """Return the folder with the exports: `ASCEND_PROFILER_OUTPUT`, or the folder itself when it holds them.
 
-
-def info_folder(folder: Path) -> Path:
-    """Return the folder with the JSON files: one up, when it is the exports that were opened."""
-    return folder.parent if folder.name == OUTPUT and not (folder / OUTPUT).is_dir() else folder
+    MindSpore writes the same tree; its runs are not ours.
+    """
+    if folder.name.endswith("_ascend_ms"):
+        return None
+    inside = folder / OUTPUT
+    if inside.is_dir():
+        names = [child.name for child in inside.iterdir()]
+        ours = not any(_MINDSPORE.match(name) for name in names)
+        return inside if ours and any(name in TEXT_FILES or PROFILER_DB.match(name) for name in names) else None
+    if folder.name == OUTPUT or not folder.is_dir():
+        # The run folder around it is what is read.
+        return None
+    names = [child.name for child in folder.iterdir()]
+    ours = not any(_MINDSPORE.match(name) for name in names)
+    return folder if ours and any(name in _TELLING or PROFILER_DB.match(name) for name in names) else None
 
 
 def profiler_database(output: Path) -> Path | None:
@@ -98,8 +103,7 @@ def profiler_database(output: Path) -> Path | None:
 
 def run_files(folder: Path) -> list[Path]:
     """Return the files that are read, sorted."""
-    beside = info_folder(folder).iterdir()
-    files = [child for child in beside if _INFO.match(child.name) or child.name == "profiler_metadata.json"]
+    files = [child for child in folder.iterdir() if _INFO.match(child.name) or child.name == "profiler_metadata.json"]
     output = output_folder(folder)
     if output is not None:
         for child in output.iterdir():

@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from ascend_sn.errors import EmptyInputError, FormatError, NotParsedError
+from ascend_sn.errors import FormatError, NotParsedError
 from ascend_sn.formats.reader import Candidate, Reader, Source
-from ascend_sn.formats.torch_npu.coverage import coverage_of
+from ascend_sn.formats.torch_npu.captures import capture_of
 from ascend_sn.formats.torch_npu.database_export import read_database_export
 from ascend_sn.formats.torch_npu.export import Export
 from ascend_sn.formats.torch_npu.layout import (
+    TEXT_FILES,
     RunInfo,
-    info_folder,
     output_folder,
     profiler_database,
     read_run_info,
     run_files,
 )
 from ascend_sn.formats.torch_npu.text_export import read_text_export
-from ascend_sn.model.capture import Capture, DeviceKind, ProfileHeader
+from ascend_sn.model.capture import Capture
 from ascend_sn.model.ledger import Ledger
 
 __all__ = ["RAW_READER", "READER"]
-
-_TIMED = (
-    "step",
-    "operator",
-    "host_call",
-    "kernel",
-    "collective",
-    "comm_task",
-    "memory_event",
-    "memory_sample",
-    "counter",
-    "span",
-)
 
 
 def _claims(candidate: Candidate) -> bool:
@@ -44,27 +29,12 @@ def _claims(candidate: Candidate) -> bool:
 
 
 def _read(source: Source) -> list[Capture]:
-    folder = source.path
-    output = output_folder(folder)
+    output = output_folder(source.path)
     if output is None:
-        raise FormatError(folder, "no exported profiler data in it")
+        raise FormatError(source.path, "no exported profiler data in it")
     ledger = Ledger()
-    info = read_run_info(info_folder(folder), lambda path: _named(source, path), ledger)
-    export = _export(source, output, info, ledger)
-    if not any(len(export.tables[name]) for name in _TIMED if name in export.tables):
-        damaged = next((entry for entry in ledger.entries if entry.severity == "damage"), None)
-        if damaged is not None:
-            raise FormatError(folder, f"nothing usable in it: {damaged.kind} in {damaged.file}", damaged.place)
-        raise EmptyInputError(folder, "the exports hold no timed events")
-    info = replace(info, metadata={**export.metadata, **info.metadata})
-    header = _header(source, info, export)
-    coverage = coverage_of(info, export.tables, export.delivery)
-    return [Capture(header, export.tables, coverage, ledger)]
-
-
-def _named(source: Source, path: Path) -> str:
-    """Opened at the exports themselves, the JSON files beside them lie outside of the root."""
-    return source.relative(path) if path.is_relative_to(source.root) else path.name
+    info = read_run_info(source.path, source.relative, ledger)
+    return [capture_of(source, info, _export(source, output, info, ledger), ledger)]
 
 
 def _export(source: Source, output: Path, info: RunInfo, ledger: Ledger) -> Export:
@@ -79,49 +49,8 @@ def _export(source: Source, output: Path, info: RunInfo, ledger: Ledger) -> Expo
                 place=error.place,
                 example=f"{error.problem}; the text export beside it is read instead",
             )
-    return read_text_export(source, output, info, ledger)
-
-
-def _header(source: Source, info: RunInfo, export: Export) -> ProfileHeader:
-    activities = info.config.get("activities")
-    npu = not isinstance(activities, list) or any("NPU" in str(item) for item in activities)
-    npu = npu or len(export.tables["kernel"]) > 0
-    kind: DeviceKind = "npu" if npu else "cpu"
-    environment = info.metadata.get("ENV_VARIABLES")
-    config: dict[str, Any] = {
-        "read_from": export.read_from,
-        "common": info.config,
-        "experimental": info.experimental,
-        "environment": environment if isinstance(environment, dict) else {},
-    }
-    if isinstance(info.metadata.get("distributed_args"), dict):
-        config["distributed_args"] = info.metadata["distributed_args"]
-    return ProfileHeader(
-        format=f"torch_npu-{export.read_from}",
-        source=source.name,
-        device_kind=kind,
-        host=info.host or export.host,
-        pid=info.pid if info.pid is not None else export.pid,
-        start_ns=info.start_ns if info.start_ns is not None else export.start_ns,
-        rank=info.rank if info.rank is not None else export.rank,
-        phase=source.phase,
-        device_id=export.device_id,
-        device_name=export.device_name,
-        world_size=_world_size(info),
-        versions={**info.versions, **export.versions},
-        config=config,
-    )
-
-
-def _world_size(info: RunInfo) -> int | None:
-    arguments = info.metadata.get("distributed_args")
-    if isinstance(arguments, dict) and isinstance(arguments.get("world_size"), int):
-        return int(arguments["world_size"])
-    for group in info.groups.values():
-        ranks = group.get("global_ranks")
-        if group.get("group_name") == "default_group" and isinstance(ranks, list):
-            return len(ranks)
-    return None
+    files = {name: output / name for name in TEXT_FILES if (output / name).is_file()}
+    return read_text_export(source, files, info, ledger)
 
 
 def _is_raw(candidate: Candidate) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -44,22 +45,31 @@ _LOOKED_FOR = {
 }
 
 
-def read_text_export(source: Source, output: Path, info: RunInfo, ledger: Ledger) -> Export:
-    """Read the text files of a run; each that is absent or damaged leaves its tables empty, not the others."""
+def read_text_export(source: Source, files: Mapping[str, Path], info: RunInfo, ledger: Ledger) -> Export:
+    """Read the text files of a run; each that is absent or damaged leaves its tables empty, not the others.
+
+    Args:
+        source: What was opened.
+        files: Path of each file by its usual name.
+        info: What the run says about itself.
+        ledger: Takes what could not be read.
+    """
 
     def present(name: str) -> tuple[Path, str] | None:
-        path = output / name
-        return (path, source.relative(path)) if path.is_file() else None
+        path = files.get(name)
+        return None if path is None else (path, source.relative(path))
 
     details = read_kernel_details(*found, ledger) if (found := present("kernel_details.csv")) else None
     trace = read_trace_events(*found, ledger) if (found := present("trace_view.json")) else None
     tables = {name: conform(BY_NAME[name], 0) for name in _HOST_TABLES}
     damaged: dict[str, str] = {}
+    if details is None and "kernel_details.csv" in files:
+        damaged["kernel"] = "kernel_details.csv could not be read"
     threads: Threads | None = None
     if trace is None:
         device = device_without_trace(details)
     else:
-        file = source.relative(output / "trace_view.json")
+        file = source.relative(files["trace_view.json"])
         threads = read_threads(trace)
         classes = classify(trace, threads)
         host = read_trace_host(trace, classes, file, ledger)
@@ -67,7 +77,7 @@ def read_text_export(source: Source, output: Path, info: RunInfo, ledger: Ledger
         tables |= {**host.tables, "counter": read_counters(trace, classes, file, ledger)}
         device = join_device(details, TraceDevice(trace, tasks, ops, planes, group), tables["host_call"])
         if trace.truncated:
-            damaged = _partial(trace, file, details, tables)
+            damaged |= _partial(trace, file, details, tables)
     if not len(tables["step"]) and details is not None:
         tables["step"] = _steps_of_kernels(details)
     parts = parts_from_json(*found, ledger) if (found := present("communication.json")) else []
@@ -91,7 +101,7 @@ def read_text_export(source: Source, output: Path, info: RunInfo, ledger: Ledger
     )
     ranks = {key: members for key, (_, members) in groups.items()}
     tables |= {
-        **read_text_memory(source, output, ledger),
+        **read_text_memory(source, files, ledger),
         "kernel": device.kernels,
         "kernel_metric": device.metrics,
         "comm_task": comm_tasks,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from ascend_sn.formats.reader import Source
@@ -13,15 +14,15 @@ from ascend_sn.model.tables import MEMORY_EVENT, MEMORY_SAMPLE
 __all__ = ["read_text_memory"]
 
 
-def read_text_memory(source: Source, output: Path, ledger: Ledger) -> dict[str, Rows]:
+def read_text_memory(source: Source, files: Mapping[str, Path], ledger: Ledger) -> dict[str, Rows]:
     """Return memory_sample and memory_event out of the three CSV files; absent files give no rows."""
     samples = [
-        read(path, source.relative(path), ledger)
+        read(files[name], source.relative(files[name]), ledger)
         for name, read in (("memory_record.csv", read_memory_record), ("npu_module_mem.csv", read_module_memory))
-        if (path := output / name).is_file()
+        if name in files
     ]
-    events_path = output / "operator_memory.csv"
-    events = read_operator_memory(events_path, source.relative(events_path), ledger) if events_path.is_file() else None
+    path = files.get("operator_memory.csv")
+    events = None if path is None else read_operator_memory(path, source.relative(path), ledger)
     return {
         "memory_sample": concatenate(MEMORY_SAMPLE, [rows for rows in samples if rows is not None]),
         "memory_event": events if events is not None else concatenate(MEMORY_EVENT, []),

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from ascend_sn.errors import EmptyInputError, FormatError, NotParsedError
+from ascend_sn.formats.discover import discover
 from ascend_sn.formats.reader import Candidate, Source
-from ascend_sn.formats.torch_npu.layout import run_files
 from ascend_sn.formats.torch_npu.run_folder import RAW_READER, READER
 from tests.unit.formats.torch_npu.runs import kernel_csv, open_run, write_csv, write_info, write_json
 
@@ -27,15 +27,27 @@ def test_a_renamed_run_folder_is_claimed(tmp_path: Path) -> None:
     assert open_run(folder).header.source == "whatever I called it"
 
 
-def test_the_exports_themselves_can_be_opened(tmp_path: Path) -> None:
+def test_the_exports_themselves_belong_to_their_run(tmp_path: Path) -> None:
     write_info(tmp_path, rank=3)
     kernel_csv(tmp_path, [KERNEL])
     output = tmp_path / "ASCEND_PROFILER_OUTPUT"
 
-    capture = open_run(output)
+    assert not READER.claims(Candidate(output))
+    (source,) = discover(output).sources
+    assert source.path == tmp_path
+    assert source.reader is READER
 
-    assert capture.header.rank == 3
-    assert run_files(output) == sorted([output / "kernel_details.csv", tmp_path / "profiler_info_3.json"])
+
+def test_exports_without_their_folder_are_claimed_by_names_that_no_other_tool_gives(tmp_path: Path) -> None:
+    write_info(tmp_path / "run")
+    kernel_csv(tmp_path / "run", [KERNEL])
+    (tmp_path / "run" / "ASCEND_PROFILER_OUTPUT").rename(tmp_path / "copied")
+    other = tmp_path / "analyze"
+    other.mkdir()
+    (other / "communication.json").write_text("{}")
+
+    assert len(open_run(tmp_path / "copied").rows("kernel")) == 1
+    assert not READER.claims(Candidate(other))
 
 
 @pytest.mark.parametrize("name", ["ascend_mindspore_profiler_0.db", "dataset.csv", "minddata_pipeline_raw_0.csv"])
@@ -45,6 +57,14 @@ def test_a_mindspore_run_is_not_claimed(tmp_path: Path, name: str) -> None:
     (tmp_path / "ASCEND_PROFILER_OUTPUT" / name).write_text("")
 
     assert not READER.claims(Candidate(tmp_path))
+
+
+def test_a_mindspore_run_is_known_by_its_name_too(tmp_path: Path) -> None:
+    folder = tmp_path / "h_1_20251009081320123_ascend_ms"
+    write_info(folder)
+    kernel_csv(folder, [KERNEL])
+
+    assert not READER.claims(Candidate(folder))
 
 
 def test_other_folders_and_files_are_not_claimed(tmp_path: Path) -> None:

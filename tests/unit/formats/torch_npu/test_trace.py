@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ascend_sn.derive import derive
+from ascend_sn.errors import FormatError
+from ascend_sn.formats.reader import Candidate, Source
 from ascend_sn.formats.torch_npu.groups import group_hash
+from ascend_sn.formats.torch_npu.trace_file import READER
 from ascend_sn.model.capture import Capture
 from tests.unit.formats.torch_npu.runs import START_US, kernel_csv, open_run, write_info, write_json
 from tests.unit.formats.torch_npu.traces import (
@@ -273,9 +279,7 @@ def test_kinds_of_tasks_without_kernel_details(tmp_path: Path) -> None:
         tmp_path,
         task("mm_1", 0, 5, 1),
         task("MatmulAllReduce_1", 10, 5, 2, kind="MIX_AIC"),
-        task(
-            "MEMCPY_ASYNC", 20, 5, 3, kind="SDMA_SQE", **{"data size(Byte)": 512, "memcpy direction": "host to device"}
-        ),
+        task("MEMCPY_ASYNC", 20, 5, 3, kind="SDMA_SQE", args=copy),
         task("EVENT_WAIT", 30, 5, 4, kind="EVENT_WAIT_SQE"),
         task("PROFILING_ENABLE", 40, 5, 5, kind="PLACE_HOLDER_SQE"),
         PROCESSES,
@@ -375,3 +379,34 @@ def test_a_cut_trace_without_its_metadata_still_sorts_its_events(tmp_path: Path)
     assert (entry.kind, "3 complete events" in entry.example) == ("truncated", True)
     states = {e.table_name: e.state for e in capture.coverage if e.column_name is None}
     assert (states["operator"], states["kernel"]) == ("damaged", "damaged")
+
+
+def test_a_trace_on_its_own_is_read_whatever_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "my_trace.bin"
+    events = [op("aten::mm", 0, 5), call("Node@launch", 1, 2, 7, level="node"), task("mm_1", 9, 5, 7), *PROCESSES]
+    path.write_text(json.dumps(events))
+
+    assert READER.claims(Candidate(path))
+    (capture,) = READER.read(Source(READER, path, path))
+
+    assert [row["kind"] for row in rows(capture, "kernel")] == ["compute"]
+    assert (capture.header.format, capture.header.pid, capture.header.device_id) == ("torch_npu-text", PYTHON, 3)
+    (entry,) = (e for e in capture.coverage if e.table_name == "memory_event")
+    assert entry.state == "missing"
+
+
+@pytest.mark.parametrize("content", ["", "[]", '[{"ph": "X", "name": "a", "ts": 1, "dur": 2}]', '{"traceEvents": []}'])
+def test_other_traces_are_not_claimed(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "trace_view.json"
+    path.write_text(content)
+
+    assert not READER.claims(Candidate(path))
+    assert not READER.claims(Candidate(tmp_path))
+
+
+def test_a_trace_on_its_own_without_events_is_a_format_error(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text('[{"ph": "X", "name": "aten::mm", "args": {"Fwd thread id": 0')
+
+    with pytest.raises(FormatError, match="truncated"):
+        READER.read(Source(READER, path, path))

@@ -29,11 +29,13 @@ def slice_(name: str, pid: int, tid: int, ts: int, dur: int, cat: str | None = N
 
 
 def op(name: str, ts: int, dur: int, tid: int = 1, args: Event | None = None) -> Event:
-    return slice_(name, PYTHON, tid, ts, dur, "cpu_op", **{"Sequence number": -1, "Fwd thread id": 0, **(args or {})})
+    common: Event = {"Sequence number": -1, "Fwd thread id": 0}
+    return slice_(name, PYTHON, tid, ts, dur, "cpu_op", **common, **(args or {}))
 
 
 def call(name: str, ts: int, dur: int, connection: int | None, tid: int = 1, level: str = "acl") -> Event:
-    return slice_(name, CANN, tid, ts, dur, **{"level": level, "connection_id": connection, "Mode": ""})
+    args: Event = {"level": level, "connection_id": connection, "Mode": ""}
+    return slice_(name, CANN, tid, ts, dur, **args)
 
 
 def task(
@@ -52,13 +54,14 @@ def task(
 
 
 def group_op(name: str, ts: int, dur: int, connection: int, tid: int = 0, count: int = 10) -> Event:
-    args = {"connection_id": connection, "data_type": "FP32", "alg_type": "MESH-RING", "count": count}
+    args: Event = {"connection_id": connection, "data_type": "FP32", "alg_type": "MESH-RING", "count": count}
     return slice_(name, COMM, tid, ts, dur, **args)
 
 
 def plane(name: str, ts: int, dur: int, number: int, size: int = 0, link: str = "HCCS", dst: int = 1) -> Event:
-    args = {"task type": name, "src rank": 0, "dst rank": dst, "transport type": "SDMA", "size(Byte)": size}
-    return slice_(name, COMM, number + 1, ts, dur, **args, **{"link type": link, "stream id": 4, "task id": 5})
+    args: Event = {"task type": name, "src rank": 0, "dst rank": dst, "transport type": "SDMA", "size(Byte)": size}
+    args |= {"link type": link, "stream id": 4, "task id": 5}
+    return slice_(name, COMM, number + 1, ts, dur, **args)
 
 
 def arrow(cat: str, id_: int | str, start: tuple[int, int, int], *ends: tuple[int, int, int]) -> list[Event]:
