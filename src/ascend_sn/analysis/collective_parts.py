@@ -76,7 +76,7 @@ def combined_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
         ),
         meeting as (
             select group_id, sequence, op,
-                   count(distinct profile_id) as members_present,
+                   count(distinct profile_id) as members_met,
                    max(start_ns)              as latest_start_ns,
                    min(start_ns + dur_ns)     as earliest_end_ns,
                    bool_and(start_ns is not null) as aligned_all
@@ -91,10 +91,10 @@ def combined_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
         ),
         decided as (
             select aligned.*, latest_start_ns, earliest_end_ns,
-                   coalesce(meeting.members_present, group_present) as members_present,
+                   group_present as members_present,
                    aligned.method is null
                        and members_exact
-                       and meeting.members_present = members_expected
+                       and members_met = members_expected
                        and aligned_all
                        and members_expected > 1
                        and latest_start_ns <= earliest_end_ns as by_members

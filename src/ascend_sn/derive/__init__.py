@@ -6,6 +6,7 @@ every format.
 
 from __future__ import annotations
 
+from ascend_sn.derive.launches import repair_launches
 from ascend_sn.derive.links import link_kernels
 from ascend_sn.derive.nested import nest_operators, nest_spans
 from ascend_sn.derive.phases import assign_phases
@@ -20,6 +21,7 @@ def derive(capture: Capture) -> None:
     nest_operators(capture)
     nest_spans(capture)
     link_kernels(capture)
+    repair_launches(capture)
     ensure_steps(capture)
     assign_steps(capture)
     assign_phases(capture)
