@@ -45,9 +45,7 @@ def nest(slices: Sequence[Slice]) -> list[Place]:
             above, depth = parents[above], depth + 1
         children = [slices[j] for j in range(len(slices)) if parents[j] == i]
         covered = points((child.start, child.end) for child in children)
-        crossing = any(
-            other.thread == own.thread and other.start < own.start < other.end < own.end for other in slices
-        )
+        crossing = any(other.thread == own.thread and other.start < own.start < other.end < own.end for other in slices)
         places.append(Place(parents[i], depth, own.end - own.start - len(covered), crossing))
     return places
 

@@ -10,6 +10,7 @@ __all__ = ["ByteSource", "FileBytes", "GivenBytes", "GzipBytes", "open_bytes"]
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 _READ_SIZE: Final = 1 << 18
+_CRUMB: Final = 16
 # Trace files shrink 10 to 60 times. What grows further than this, and large, was made to fill the memory.
 _USUAL_RATIO: Final = 30
 _LARGEST_RATIO: Final = 300
@@ -109,7 +110,7 @@ class GzipBytes:
         self._member = zlib.decompressobj(wbits=31)
         self._input = b""
         self._taken = self._given = 0
-        self._ended = False
+        self._ended = self._careful = False
 
     def fill(self, room: memoryview) -> int:
         """Write the next expanded bytes to `room`."""
@@ -137,12 +138,18 @@ class GzipBytes:
                 self._end("gzip_truncated", "the compressed data stop within a member")
         if self._ended:
             return b""
+        # After an error the same input is gone through again in crumbs, to get all that comes before.
+        taken, rest = (self._input[:_CRUMB], self._input[_CRUMB:]) if self._careful else (self._input, b"")
+        before = None if self._careful else self._member.copy()
         try:
-            part = self._member.decompress(self._input, most)
+            part = self._member.decompress(taken, most)
         except zlib.error as error:
-            self._end("gzip_damaged", str(error))
+            if before is None:
+                self._end("gzip_damaged", str(error))
+            else:
+                self._member, self._careful = before, True
             return b""
-        self._input = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+        self._input = (self._member.unused_data if self._member.eof else self._member.unconsumed_tail) + rest
         return part
 
     def _next_member(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -42,6 +43,11 @@ ABSENT, TEXT, INTEGER, NUMBER, BOOLEAN, NULL, NESTED = range(7)
 _PIECE_SIZE: Final = 1 << 20  # one thread's portion: its texts then stay in the second-level cache
 _BLOCK_SIZE: Final = 1 << 23
 _LARGEST_ELEMENT: Final = 1 << 26
+# A sound escape (1), half of a surrogate pair (2), or a backslash that escapes nothing.
+_ESCAPE: Final = re.compile(
+    r'(\\(?:["\\/bfnrt]|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u(?![dD][89a-fA-F])[0-9a-fA-F]{4}))'
+    r"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\"
+)
 _FRONT: Final = 1 << 20
 _PADDING: Final = 64
 _MOST_THREADS: Final = 8
@@ -324,8 +330,7 @@ class _Reading:
     def _take_metadata(self) -> None:
         for key, value in _core.scanner_members(self._scanner):
             try:
-                name = json.loads(b'"' + key + b'"', strict=False)
-                self._metadata[name] = json.loads(value.decode("utf-8", "replace"), strict=False)
+                self._metadata[_parsed(b'"' + key + b'"')] = _parsed(value)
             except ValueError as error:
                 name = key.decode("utf-8", "replace")
                 self._damage.append(("damaged_metadata", 0, 1, f"{name}: {error}"))
@@ -335,6 +340,15 @@ class _Reading:
             (kind, offset, count, _shown(kind, example))
             for kind, offset, count, example in _core.scanner_damage(self._scanner)
         ]
+
+
+def _parsed(text: bytes) -> Any:
+    """Parse JSON as forgivingly as the events are read."""
+    return json.loads(_ESCAPE.sub(_sound, text.decode("utf-8", "replace")), strict=False)
+
+
+def _sound(escape: re.Match[str]) -> str:
+    return escape[1] or (r"\ufffd" if escape[2] else r"\\")
 
 
 def _shown(kind: str, example: bytes) -> str:

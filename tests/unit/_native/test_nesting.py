@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ascend_sn._native import nesting
 from tests.reference import nesting as reference

@@ -99,7 +99,7 @@ static int32_t code_of(Worker *worker, const uint8_t *text, size_t length, uint8
         uint32_t code = worker->slots[at] - 1;
         const Local *local = &worker->texts[code];
         if (local->hash == hash && local->length == length && !((local->marks ^ marks) & ESCAPED) &&
-            memcmp(bytes_of(worker, local), text, length) == 0)
+            same_bytes(bytes_of(worker, local), text, length))
             return (int32_t)code;
     }
     if (worker->text_count == worker->text_room && more_texts(worker) < 0)
@@ -139,7 +139,7 @@ int32_t local_code(Worker *worker, const uint8_t *text, size_t length, uint8_t m
 int32_t recent_code(Worker *worker, int field, const uint8_t *text, size_t length, uint8_t marks)
 {
     if (worker->recent[field].text && worker->recent[field].length == length &&
-        worker->recent[field].marks == marks && memcmp(worker->recent[field].text, text, length) == 0) {
+        worker->recent[field].marks == marks && same_bytes(worker->recent[field].text, text, length)) {
         int32_t code = worker->recent[field].code;
         if (worker->any_marks)
             log_marks(worker, code, text);

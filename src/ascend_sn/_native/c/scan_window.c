@@ -118,7 +118,6 @@ static Taken take_member(Scanner *scanner, const Window *window, const uint8_t *
         if (taken == TAKEN)
             note_here(scanner, window, NOT_A_LIST, start);
         *at = p;
-        scanner->position.comma = 2;
         return taken;
     }
     const uint8_t *value = p;
@@ -126,7 +125,6 @@ static Taken take_member(Scanner *scanner, const Window *window, const uint8_t *
     if (taken == TAKEN && keep_member(scanner, window, key, key_length, value, (size_t)(p - value)) < 0)
         return NO_MEMORY;
     *at = p;
-    scanner->position.comma = 2;
     return taken;
 }
 
@@ -187,6 +185,8 @@ static int step_outside(Scanner *scanner, const Window *window)
         taken = take_member(scanner, window, start, &now->at);
         if (taken == TAKEN && comma == 2)
             note_here(scanner, window, MISSING_COMMA, start);
+        if (taken == TAKEN && now->place == IN_OBJECT)
+            now->comma = 2;
         break;
     }
     default: taken = DAMAGED; break;

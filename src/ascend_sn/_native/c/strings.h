@@ -38,6 +38,22 @@ static inline uint64_t read32(const uint8_t *p)
     return value;
 }
 
+/* Whether n bytes are equal; up to 7 bytes after both may be read. */
+static inline int same_bytes(const uint8_t *a, const uint8_t *b, size_t n)
+{
+    for (; n >= 8; a += 8, b += 8, n -= 8)
+        if (read64(a) != read64(b))
+            return 0;
+    if (n == 0)
+        return 1;
+    uint64_t differ = read64(a) ^ read64(b);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return differ << (64 - 8 * n) == 0;
+#else
+    return differ >> (64 - 8 * n) == 0;
+#endif
+}
+
 static inline uint64_t fold(uint64_t a, uint64_t b)
 {
     unsigned __int128 product = (unsigned __int128)a * b;
