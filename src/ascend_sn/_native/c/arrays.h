@@ -35,5 +35,6 @@ int take_int64(PyObject *value, int64_t *out);
 extern PyMethodDef interval_methods[];
 extern PyMethodDef nesting_methods[];
 extern PyMethodDef scan_methods[];
+extern PyMethodDef dag_methods[];
 
 #endif
