@@ -23,7 +23,7 @@ _CHECKS = """
     ),
     checks as (
         select profile_id, any_value(rank) as rank, 'non_positive_duration' as "check",
-               count(*) filter (where dur_ns < 0 or (dur_ns = 0 and kind <> 'sync')) as violations, count(*) as checked
+               count(*) filter (where dur_ns < 0 or (dur_ns = 0 and kind not in ('sync', 'other'))) as violations, count(*) as checked
         from launched
         group by profile_id
         union all
@@ -62,7 +62,7 @@ def data_quality(db: DuckDBPyConnection) -> DuckDBPyRelation:
 
     Returns:
         profile_id, rank, check, violations, checked (rows looked at; null for damage), ratio. Checks:
-        non_positive_duration (a wait or record may take no time, other work may not), overlap_on_stream (a
+        non_positive_duration (waits, records and marks may take no time, work may not), overlap_on_stream (a
         kernel starts before the previous one of its in-order stream ended), starts_before_launch (causality),
         launch_unknown (device work that no host call or operator is linked to), damaged_rows (of the ledger).
         Sorted by profile and check.
@@ -92,7 +92,8 @@ def data_score(db: DuckDBPyConnection) -> DuckDBPyRelation:
         ),
         judged as (
             select ordered.profile_id, ordered.rank,
-                   dur_ns < 0 or (kind <> 'sync' and (dur_ns = 0 or coalesce(ordered.ts_ns < busy_until_ns, false)))
+                   dur_ns < 0 or (dur_ns = 0 and kind not in ('sync', 'other'))
+                   or (kind <> 'sync' and coalesce(ordered.ts_ns < busy_until_ns, false))
                    or coalesce(ordered.ts_ns < call.ts_ns, false) as violates
             from ordered
             left join (select profile_id, host_call_id, ts_ns from host_call) call using (profile_id, host_call_id)
