@@ -23,7 +23,8 @@ _CHECKS = """
     ),
     checks as (
         select profile_id, any_value(rank) as rank, 'non_positive_duration' as "check",
-               count(*) filter (where dur_ns < 0 or (dur_ns = 0 and kind not in ('sync', 'other'))) as violations, count(*) as checked
+               count(*) filter (where dur_ns < 0 or (dur_ns = 0 and kind not in ('sync', 'other'))) as violations,
+               count(*) as checked
         from launched
         group by profile_id
         union all
