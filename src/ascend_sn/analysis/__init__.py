@@ -30,8 +30,10 @@ from ascend_sn.analysis import (
     rank_presence as _rank_presence,
     roofline as _roofline,
     slow_instances as _slow_instances,
+    stage_imbalance as _stage_imbalance,
     step_breakdown as _step_breakdown,
     step_phases as _step_phases,
+    stragglers as _stragglers,
     utilisation_map as _utilisation_map,
 )
 from ascend_sn.analysis.registry import Analysis, Missing, evaluate, missing_needs
@@ -63,6 +65,8 @@ ANALYSES: tuple[Analysis, ...] = (
     _roofline.ANALYSIS,
     _mfu.ANALYSIS,
     _alpha_beta.ANALYSIS,
+    _stragglers.ANALYSIS,
+    _stage_imbalance.ANALYSIS,
 )
 
 BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
@@ -119,6 +123,8 @@ core_types = _public(_core_types.ANALYSIS)
 roofline = _public(_roofline.ANALYSIS)
 mfu = _public(_mfu.ANALYSIS)
 alpha_beta = _public(_alpha_beta.ANALYSIS)
+stragglers = _public(_stragglers.ANALYSIS)
+stage_imbalance = _public(_stage_imbalance.ANALYSIS)
 
 __all__ = [
     "ANALYSES",
@@ -145,7 +151,9 @@ __all__ = [
     "result",
     "roofline",
     "slow_instances",
+    "stage_imbalance",
     "step_breakdown",
     "step_phases",
+    "stragglers",
     "utilisation_map",
 ]
