@@ -208,6 +208,9 @@ FIGURES: dict[str, Callable[[Run, Any], Any]] = {
     "step_trace_us": step_trace,
     "kernels": lambda run, _: number(run, f"select count(*) {DEVICE_WORK}"),
     "kernel_duration_sum_us": lambda run, _: number(run, f"select sum(dur_ns) / 1e3 {DEVICE_WORK}"),
+    "op_state": lambda run, _: dict(
+        run.sql(f"select coalesce(op_state, 'N/A'), count(*) {DEVICE_WORK} group by 1").fetchall()
+    ),
     "kernels_under_10us": lambda run, _: number(run, f"select count(*) {DEVICE_WORK} and dur_ns < 10000"),
     "compute_kernels": lambda run, _: number(run, f"select count(*) {COMPUTE_WORK}"),
     "by_accelerator_us": by_accelerator,
@@ -243,17 +246,7 @@ FIGURES: dict[str, Callable[[Run, Any], Any]] = {
 }
 
 
-NOT_KEPT = pytest.mark.notimpl(reason="no table keeps whether a kernel was built for fixed shapes (OP State)")
-
-
-@pytest.mark.parametrize(
-    ("folder", "figure"),
-    [
-        pytest.param(folder, figure, marks=NOT_KEPT if figure == "op_state" else ())
-        for folder in GOLDEN
-        for figure in GOLDEN[folder]
-    ],
-)
+@pytest.mark.parametrize(("folder", "figure"), [(folder, figure) for folder in GOLDEN for figure in GOLDEN[folder]])
 def test_a_golden_figure_is_met(folder: str, figure: str) -> None:
     if figure not in FIGURES:
         pytest.fail(f"golden.json holds a figure that this test does not know: {figure}")

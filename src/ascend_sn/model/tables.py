@@ -177,6 +177,7 @@ KERNEL = _table(
     _text("op_type", "Operator type the kernel implements."),
     _text("kind", "compute, communication, fused, copy, sync, other."),
     _text("core_type", "Part of the chip that ran it (AI_CORE, AI_VECTOR_CORE, AI_CPU, ...)."),
+    _text("op_state", "dynamic or static: built for changing or for fixed shapes, as the source states it."),
     _TS,
     _DUR,
     _int("wait_ns", "Time since the previous task ended, as the exporter states it; not a queue time."),

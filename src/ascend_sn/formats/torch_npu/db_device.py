@@ -68,7 +68,7 @@ def read_device(database: Database, host: DatabaseHost) -> DatabaseDevice:
     ops = _communication_ops(database)
     info = database.read(
         "COMPUTE_TASK_INFO",
-        *("name", "globalTaskId", "blockDim", "blockNum", "taskType", "opType"),
+        *("name", "globalTaskId", "blockDim", "blockNum", "taskType", "opType", "opState"),
         *("inputFormats", "inputDataTypes", "inputShapes", "outputFormats", "outputDataTypes", "outputShapes"),
     )
     compute = lookup(ids(info["globalTaskId"]), tasks.id)
@@ -180,6 +180,7 @@ def _kernels(
             kind=Text(fused.astype(np.int32), ["compute", "fused"]),
             # Level0 leaves the core out, the task itself still tells it.
             core_type=either(core, task_core),
+            op_state=_meaningful(database.texts(picked["opState"])),
             block_count=_blocks(picked),
             input_shapes=_shapes(database, picked["inputShapes"]),
             input_dtypes=_meaningful(database.texts(picked["inputDataTypes"])),

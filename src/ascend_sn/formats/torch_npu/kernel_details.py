@@ -109,6 +109,7 @@ def _kernels(table: CsvColumns, start: Int64, duration: Int64) -> Rows:
         op_type=_typed(op_type, name, kind),
         kind=kind,
         core_type=None if core is None else core.mapped(_core),
+        op_state=text_cells(table.get("OP State")),
         ts_ns=start,
         dur_ns=duration,
         wait_ns=ns_cells(table.get(*_WAIT)),
