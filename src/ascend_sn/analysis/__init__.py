@@ -27,6 +27,7 @@ from ascend_sn.analysis import (
     memory_peak as _memory_peak,
     mfu as _mfu,
     operator_statistics as _operator_statistics,
+    pipeline_bubble as _pipeline_bubble,
     rank_presence as _rank_presence,
     roofline as _roofline,
     slow_instances as _slow_instances,
@@ -67,6 +68,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _alpha_beta.ANALYSIS,
     _stragglers.ANALYSIS,
     _stage_imbalance.ANALYSIS,
+    _pipeline_bubble.ANALYSIS,
 )
 
 BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
@@ -125,6 +127,7 @@ mfu = _public(_mfu.ANALYSIS)
 alpha_beta = _public(_alpha_beta.ANALYSIS)
 stragglers = _public(_stragglers.ANALYSIS)
 stage_imbalance = _public(_stage_imbalance.ANALYSIS)
+pipeline_bubble = _public(_pipeline_bubble.ANALYSIS)
 
 __all__ = [
     "ANALYSES",
@@ -147,6 +150,7 @@ __all__ = [
     "memory_peak",
     "mfu",
     "operator_statistics",
+    "pipeline_bubble",
     "rank_presence",
     "result",
     "roofline",
