@@ -27,6 +27,7 @@ from ascend_sn.analysis import (
     memory_peak as _memory_peak,
     mfu as _mfu,
     operator_statistics as _operator_statistics,
+    overlap_contention as _overlap_contention,
     pipeline_bubble as _pipeline_bubble,
     rank_presence as _rank_presence,
     roofline as _roofline,
@@ -69,6 +70,8 @@ ANALYSES: tuple[Analysis, ...] = (
     _stragglers.ANALYSIS,
     _stage_imbalance.ANALYSIS,
     _pipeline_bubble.ANALYSIS,
+    _overlap_contention.OVERLAP,
+    _overlap_contention.CONTENTION,
 )
 
 BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
@@ -128,6 +131,8 @@ alpha_beta = _public(_alpha_beta.ANALYSIS)
 stragglers = _public(_stragglers.ANALYSIS)
 stage_imbalance = _public(_stage_imbalance.ANALYSIS)
 pipeline_bubble = _public(_pipeline_bubble.ANALYSIS)
+communication_overlap = _public(_overlap_contention.OVERLAP)
+contention = _public(_overlap_contention.CONTENTION)
 
 __all__ = [
     "ANALYSES",
@@ -135,7 +140,9 @@ __all__ = [
     "alpha_beta",
     "clock_offsets",
     "collective_parts",
+    "communication_overlap",
     "communication_summary",
+    "contention",
     "core_types",
     "data_quality",
     "data_score",

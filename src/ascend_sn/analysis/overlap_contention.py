@@ -1,0 +1,133 @@
+"""A19: how much communication runs beside compute, and what that costs both."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+from ascend_sn._native.intervals import union
+from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, activities, grouped
+from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.relations import relation_of
+from ascend_sn.analysis.step_breakdown import step_breakdown
+from ascend_sn.analysis.window_rows import lengths_within
+from ascend_sn.model.rows import Int64
+
+__all__ = ["CONTENTION", "OVERLAP", "communication_overlap", "contention"]
+
+OVERLAPPED_RATIO: Final = 0.5
+"""A kernel or call counts as overlapped from this share of its time on; it is alone only without any overlap."""
+
+_TIMED: Final = {
+    "profile_id": "integer",
+    "rank": "integer",
+    "kind": "varchar",
+    "op_type": "varchar",
+    "what": "varchar",
+    "dur_ns": "bigint",
+    "overlapped_ratio": "double",
+}
+
+
+def communication_overlap(db: DuckDBPyConnection) -> DuckDBPyRelation:
+    """Say how much of the communication of each window has compute beside it.
+
+    Args:
+        db: A connection with the tables `kernel`, `operator`, `step`, `collective`.
+
+    Returns:
+        One row per window with communication, as in `step_breakdown`: profile_id, rank, step_id, step, scope,
+        window_ns, communication_ns (union), overlapped_ns, exposed_comm_ns, overlap_ratio = overlapped_ns /
+        communication_ns.
+    """
+    breakdown = step_breakdown(db)
+    return breakdown.filter("communication_ns > 0").select("""
+        profile_id, rank, step_id, step, scope, window_ns, communication_ns, overlapped_ns, exposed_comm_ns,
+        overlapped_ns / communication_ns::double as overlap_ratio
+    """)
+
+
+def contention(db: DuckDBPyConnection) -> DuckDBPyRelation:
+    """Compare equal work with and without the other kind of work beside it.
+
+    Compute kernels of one type, core and shapes: those that run for at least half of their time under a collective
+    against those that run without any. Collectives of one operation, group and size with a recorded transit: the
+    transit of those with compute beside them for at least half of their time against the transit of those without.
+
+    Args:
+        db: A connection with the tables `kernel`, `operator`, `step`, `collective`.
+
+    Returns:
+        One row per work that occurs both ways: profile_id, rank, kind (compute or communication), op_type, what
+        (shapes; group and size), alone_count, overlapped_count, alone_ns and overlapped_ns (medians), slowdown_ratio
+        = overlapped_ns / alone_ns, excess_ns (of all overlapped ones over the alone median); sorted by profile, kind
+        and excess.
+    """
+    timed = _timed(db)  # noqa: F841 - DuckDB finds it by the variable's name
+    return db.sql(f"""
+        with compared as (
+            select profile_id, any_value(rank) as rank, kind, op_type, what,
+                   count(*) filter (where overlapped_ratio = 0)                       as alone_count,
+                   count(*) filter (where overlapped_ratio >= {OVERLAPPED_RATIO})     as overlapped_count,
+                   median(dur_ns) filter (where overlapped_ratio = 0)                 as alone_ns,
+                   median(dur_ns) filter (where overlapped_ratio >= {OVERLAPPED_RATIO}) as overlapped_ns,
+                   sum(dur_ns) filter (where overlapped_ratio >= {OVERLAPPED_RATIO})  as overlapped_sum_ns
+            from timed
+            group by profile_id, kind, op_type, what
+        )
+        select * exclude (overlapped_sum_ns),
+               overlapped_ns / nullif(alone_ns, 0)           as slowdown_ratio,
+               overlapped_sum_ns - overlapped_count * alone_ns as excess_ns
+        from compared
+        where alone_count > 0 and overlapped_count > 0
+        order by profile_id, kind desc, excess_ns desc, op_type, what
+    """)
+
+
+def _timed(db: DuckDBPyConnection) -> DuckDBPyRelation:
+    found = db.sql("""
+        select profile_id, rank, 'compute' as kind, coalesce(op_type, name) as op_type,
+               concat_ws(' ', core_type, input_shapes, '->', output_shapes) as what, ts_ns, ts_ns + dur_ns as end_ns,
+               dur_ns
+        from kernel
+        where kind in ('compute', 'fused') and dur_ns > 0
+        union all
+        select profile_id, rank, 'communication', op, concat_ws(' ', group_id, size_bytes), ts_ns, ts_ns + dur_ns,
+               transit_ns
+        from collective
+        where transit_ns > 0 and dur_ns > 0
+        order by profile_id
+    """).fetchnumpy()
+    beside: dict[int, dict[int, tuple[Int64, Int64]]] = {}
+    for activity in activities(db):
+        beside[activity.profile_id] = {kind: union(*activity.of_kind(kind)) for kind in (COMPUTE, COMMUNICATION)}
+    ratio = np.zeros(len(found["ts_ns"]), np.float64)
+    start, end = np.asarray(found["ts_ns"], np.int64), np.asarray(found["end_ns"], np.int64)
+    is_compute = np.asarray(found["kind"]) == "compute"
+    for profile_id, part in grouped(found["profile_id"]).items():
+        for other, mine in ((COMMUNICATION, is_compute[part]), (COMPUTE, ~is_compute[part])):
+            sets = beside.get(profile_id)
+            if sets is None or not bool(mine.any()):
+                continue
+            at = np.arange(part.start, part.stop)[mine]
+            ratio[at] = lengths_within(*sets[other], start[at], end[at]) / (end[at] - start[at])
+    columns: dict[str, Any] = {name: found[name] for name in _TIMED if name in found}
+    return relation_of(db, {**columns, "overlapped_ratio": ratio}, _TIMED)
+
+
+OVERLAP = Analysis(
+    code="A19",
+    name="communication_overlap",
+    title="Communication beside compute",
+    per_profile=communication_overlap,
+    needs=(Need("kernel"), Need("collective")),
+)
+CONTENTION = Analysis(
+    code="A19",
+    name="contention",
+    title="Cost of overlap",
+    per_profile=contention,
+    needs=(Need("kernel"), Need("collective")),
+)
