@@ -53,6 +53,18 @@ class CsvColumns:
                 return found
         return None
 
+    def times(self, ledger: Ledger, *names: str) -> Nullable | None:
+        """Return a column of absolute times in nanoseconds; those in scientific notation go to the ledger."""
+        cells = self.get(*names)
+        if cells is None:
+            return None
+        # A spreadsheet that saved the file again has cut the digits: the time line is coarse then.
+        coarse = [i for i, cell in enumerate(cells) if "E+" in cell or "e+" in cell]
+        if coarse:
+            place, example = self.place(coarse[0]), cells[coarse[0]].strip()
+            ledger.add(self.file, "exponent_time", place=place, count=len(coarse), example=example)
+        return _scaled(cells, 3)
+
     def only(self, mask: npt.NDArray[np.bool_]) -> CsvColumns:
         """Return the rows under a mask."""
         if bool(mask.all()):

@@ -23,6 +23,7 @@ from ascend_sn.model.tables import FLOW, HOST_CALL, OPERATOR, SPAN, STACK
 __all__ = ["DatabaseHost", "read_host"]
 
 _OPERATOR, _QUEUE, _PYTHON, _MSTX = 50001, 50002, 50003, 50004
+_MARKERS: Final = (0, 3)
 _API_TYPES: Final = {
     5000: "runtime",
     5500: "hccl",
@@ -223,9 +224,12 @@ def _garbage_collections(database: Database) -> Rows:
 
 
 def _spans(database: Database, api: _Api) -> Rows:
-    python = np.flatnonzero(api.type == _PYTHON)
-    marks = np.flatnonzero(api.type == _MSTX)
-    parts = [
+    marks = _marks(database)
+    parts = [(np.flatnonzero(api.type == _PYTHON), "python")]
+    if not len(marks):
+        # The same marks stand in both tables.
+        parts.append((np.flatnonzero(api.type == _MSTX), "mstx"))
+    rows = [
         conform(
             SPAN,
             len(index),
@@ -235,24 +239,28 @@ def _spans(database: Database, api: _Api) -> Rows:
             ts_ns=api.ts[index],
             dur_ns=api.dur[index],
         )
-        for index, domain in ((python, "python"), (marks, "mstx"))
+        for index, domain in parts
     ]
-    rows = database.read("MSTX_EVENTS", "startNs", "endNs", "message", "globalTid")
-    start, end = sqlite_integers(rows["startNs"]), sqlite_integers(rows["endNs"])
-    usable = checked_times(database, "MSTX_EVENTS", start, end)
-    parts.append(
-        conform(
-            SPAN,
-            int(usable.sum()),
-            name=database.texts(rows["message"]).take(usable),
-            domain="mstx",
-            thread=threads(sqlite_integers(rows["globalTid"])).take(usable),
-            ts_ns=start.values[usable],
-            dur_ns=(end.values - start.values)[usable],
-        )
-    )
-    spans = concatenate(SPAN, parts)
+    spans = concatenate(SPAN, [*rows, marks])
     return spans.replace(span_id=np.arange(len(spans), dtype=np.int64))
+
+
+def _marks(database: Database) -> Rows:
+    rows = database.read("MSTX_EVENTS", "startNs", "endNs", "eventType", "message", "globalTid")
+    start, end, kind = (sqlite_integers(rows[name]) for name in ("startNs", "endNs", "eventType"))
+    # A marker is a moment; its end means nothing.
+    moment = kind.valid & np.isin(kind.values, _MARKERS)
+    end = Nullable(np.where(moment, start.values, end.values), end.valid | (moment & start.valid))
+    usable = checked_times(database, "MSTX_EVENTS", start, end)
+    return conform(
+        SPAN,
+        int(usable.sum()),
+        name=database.texts(rows["message"]).take(usable),
+        domain="mstx",
+        thread=threads(sqlite_integers(rows["globalTid"])).take(usable),
+        ts_ns=start.values[usable],
+        dur_ns=(end.values - start.values)[usable],
+    )
 
 
 def _steps(database: Database, api: _Api, marks: Int64) -> Rows:

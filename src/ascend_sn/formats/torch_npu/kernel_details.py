@@ -63,7 +63,7 @@ def read_kernel_details(path: Path, file: str, ledger: Ledger) -> KernelDetails 
     table = read_csv_columns(path, file, ledger)
     if table is None:
         return None
-    start, duration = ns_cells(table.get(*_START)), ns_cells(table.get(*_DURATION))
+    start, duration = table.times(ledger, *_START), ns_cells(table.get(*_DURATION))
     if table.get(*_NAME) is None or start is None or duration is None:
         ledger.add(file, "unknown_header", place="line 1", example=", ".join(table.columns))
         return None

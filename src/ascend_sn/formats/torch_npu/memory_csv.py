@@ -11,7 +11,6 @@ from ascend_sn.formats.csv_columns import (
     Cells,
     CsvColumns,
     float_cells,
-    ns_cells,
     read_csv_columns,
     text_cells,
 )
@@ -83,8 +82,8 @@ def read_operator_memory(path: Path, file: str, ledger: Ledger) -> Rows | None:
     return allocation_events(
         name=text_cells(table.get("Name")) or Text.constant(None, len(table)),
         size=size or nothing,
-        allocated_at=ns_cells(table.get("Allocation Time(us)")) or nothing,
-        released_at=ns_cells(table.get("Release Time(us)")) or nothing,
+        allocated_at=table.times(ledger, "Allocation Time(us)") or nothing,
+        released_at=table.times(ledger, "Release Time(us)") or nothing,
         after_allocation=_totals(table, "Allocation"),
         after_release=_totals(table, "Release"),
         stream=text_cells(table.get("Stream Ptr")),
@@ -135,7 +134,7 @@ def allocation_events(
 
 
 def _timed(table: CsvColumns, ledger: Ledger) -> tuple[CsvColumns, Nullable]:
-    ts = ns_cells(table.get(_TIME)) or _nothing(len(table))
+    ts = table.times(ledger, _TIME) or _nothing(len(table))
     usable = table.without_unreadable(ledger, {_TIME: ts})
     return table.only(usable), Nullable(ts.values[usable], ts.valid[usable])
 

@@ -20,7 +20,7 @@ from ascend_sn.formats.torch_npu.trace_host import (
 )
 from ascend_sn.formats.torch_npu.trace_processes import EventClasses, Threads
 from ascend_sn.model.ledger import Ledger
-from ascend_sn.model.rows import Int64, Nullable, Rows, Text, concatenate, conform
+from ascend_sn.model.rows import Int64, Nullable, Rows, Text, conform
 from ascend_sn.model.tables import COUNTER
 
 __all__ = ["DeviceEvents", "read_counters", "read_device_events"]
@@ -90,35 +90,28 @@ def read_device_events(
 
 def read_counters(events: TraceEvents, classes: EventClasses, file: str, ledger: Ledger) -> Rows:
     """Return the sampled values; a series with a key that is not known is counted in the ledger."""
-    index = classes.counters
-    parts = []
-    told = np.zeros(len(index), np.bool_)
-    unit_names = events.argument_integers("acc_id", index)
-    for key, (unit, factor) in COUNTER_KEYS.items():
-        argument = events.arguments[key]
-        at = argument.at(index)
-        there = at >= 0
-        if not there.any():
-            continue
-        told |= there
-        names = events.text(events.name[index[there]])
-        if key == "value" and unit_names.valid.any():
-            unit_text = number_text(Nullable(unit_names.values[there], unit_names.valid[there]))
-            names = combined(names, unit_text, _of_accelerator)
-        parts.append(
-            conform(
-                COUNTER,
-                int(there.sum()),
-                name=names,
-                unit=unit,
-                ts_ns=events.ts[index[there]],
-                value=argument.number[at[there]] * factor,
-            )
-        )
+    keys = [key for key in COUNTER_KEYS if len(events.arguments[key].event)]
+    counts = [len(events.arguments[key].event) for key in keys]
+    event = np.concatenate([np.zeros(0, np.int32), *(events.arguments[key].event for key in keys)])
+    order = np.argsort(event, kind="stable")
+    event = event[order]
+    value = np.concatenate([np.zeros(0), *(events.arguments[key].number * COUNTER_KEYS[key][1] for key in keys)])[order]
+    unit = Text(np.repeat(np.arange(len(keys), dtype=np.int32), counts)[order], [COUNTER_KEYS[key][0] for key in keys])
+    # Other events have arguments of these names too.
+    sampled = np.isin(event, classes.counters)
+    accelerator = number_text(events.argument_integers("acc_id", event[sampled]))
+    told = np.isin(classes.counters, event)
     if not told.all():
-        example = events.strings[events.name[index[~told][0]]]
+        example = events.strings[events.name[classes.counters[~told][0]]]
         ledger.add(file, "unknown_counter", count=int((~told).sum()), example=example, severity="info")
-    return concatenate(COUNTER, parts)
+    return conform(
+        COUNTER,
+        int(sampled.sum()),
+        name=combined(events.text(events.name[event[sampled]]), accelerator, _of_accelerator),
+        unit=unit.take(sampled),
+        ts_ns=events.ts[event[sampled]],
+        value=value[sampled],
+    )
 
 
 def _events(

@@ -139,16 +139,18 @@ class TraceEvents:
 
 def read_trace_events(path: Path, file: str, ledger: Ledger) -> TraceEvents | None:
     """Scan the file; what could not be read goes to the ledger. None when there is no event in it."""
-    blocks: list[dict[str, Any]] = []
-    sparse: dict[str, list[SparseArgument]] = {key: [] for key in _ARGUMENT_KEYS}
+    growing = {name: bytearray() for name in _DTYPES}
+    arguments = {key: (bytearray(), bytearray(), bytearray()) for key in _ARGUMENT_KEYS}
     damage: list[tuple[str, int, int, str]] = []
     strings = Strings()
-    count = 0
+    count = without_time = 0
     try:
         for columns in scan_blocks(path, _ARGUMENT_KEYS):
-            blocks.append(_block(columns))
+            for name, values in _columns(columns).items():
+                growing[name] += values.data.cast("B")
             for key in _keys_in(columns):
-                sparse[key].append(_sparse(key, columns.args[key], count))
+                _append(arguments[key], key, columns.args[key], count)
+            without_time += int(np.count_nonzero((columns.ph == _SLICE) & (columns.has_ts == 0)))
             count += columns.count
             strings = columns.strings
             damage += columns.damage
@@ -159,12 +161,25 @@ def read_trace_events(path: Path, file: str, ledger: Ledger) -> TraceEvents | No
     if not count:
         ledger.add(file, "no_events", example="no event could be read")
         return None
-    without = sum(int(((block["ph"] == _SLICE) & ~block["has_ts"]).sum()) for block in blocks)
-    if without:
-        ledger.add(file, "missing_start", count=without, example="slices without a usable time were left out")
-    merged = {name: np.concatenate([block.pop(name) for block in blocks]) for name in list(blocks[0])}
-    arguments = {key: _joined(sparse.pop(key)) for key in _ARGUMENT_KEYS}
-    return TraceEvents(strings=strings, arguments=arguments, truncated=truncated, **merged)
+    if without_time:
+        ledger.add(file, "missing_start", count=without_time, example="slices without a usable time were left out")
+    merged: dict[str, Any] = {name: np.frombuffer(growing[name], dtype) for name, dtype in _DTYPES.items()}
+    sparse = {
+        key: SparseArgument(
+            np.frombuffer(event, np.int32), np.frombuffer(code, np.int32), np.frombuffer(number, np.float64)
+        )
+        for key, (event, code, number) in arguments.items()
+    }
+    return TraceEvents(strings=strings, arguments=sparse, truncated=truncated, **merged)
+
+
+# Columns grow in place: pieces to be joined at the end would be held twice.
+_DTYPES: Final = {
+    "ph": np.uint8,
+    "has_ts": np.bool_,
+    **dict.fromkeys(("name", "cat", "pid", "tid", "id"), np.int32),
+    **dict.fromkeys(("ts", "dur"), np.int64),
+}
 
 
 def _keys_in(columns: TraceColumns) -> Iterator[str]:
@@ -183,9 +198,10 @@ def _keys_in(columns: TraceColumns) -> Iterator[str]:
         yield from _OF_TASKS
 
 
-def _block(columns: TraceColumns) -> dict[str, Any]:
+def _columns(columns: TraceColumns) -> dict[str, npt.NDArray[Any]]:
     return {
         "ph": columns.ph,
+        "has_ts": columns.has_ts,
         "name": columns.name,
         "cat": columns.cat,
         "pid": columns.pid,
@@ -193,24 +209,18 @@ def _block(columns: TraceColumns) -> dict[str, Any]:
         "id": columns.id,
         "ts": columns.ts_ns,
         "dur": columns.dur_ns,
-        "has_ts": columns.has_ts.view(np.bool_),
     }
 
 
-def _sparse(key: str, argument: ArgColumn, first: int) -> SparseArgument:
+def _append(growing: tuple[bytearray, bytearray, bytearray], key: str, argument: ArgColumn, first: int) -> None:
     there = np.flatnonzero(argument.code >= 0)
-    number = argument.number[there] if key in COUNTER_KEYS else np.zeros(0, np.float64)
-    return SparseArgument((there + first).astype(np.int32), argument.code[there], number)
-
-
-def _joined(parts: list[SparseArgument]) -> SparseArgument:
-    if not parts:
-        return SparseArgument(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float64))
-    return SparseArgument(
-        np.concatenate([part.event for part in parts]),
-        np.concatenate([part.code for part in parts]),
-        np.concatenate([part.number for part in parts]),
-    )
+    if not len(there):
+        return
+    event, code, number = growing
+    event += (there + first).astype(np.int32).data.cast("B")
+    code += argument.code[there].data.cast("B")
+    if key in COUNTER_KEYS:
+        number += argument.number[there].data.cast("B")
 
 
 # Damage kinds after which every event is still there.

@@ -33,6 +33,7 @@ _SCHEMA = {
     "allocationTotalAllocated,allocationTotalReserved,allocationTotalActive,releaseTotalAllocated,"
     "releaseTotalReserved,releaseTotalActive,streamPtr,deviceId",
     "LLC": "deviceId,llcId,timestampNs,hitRate,throughput,mode",
+    "MSTX_EVENTS": "startNs,endNs,eventType,rangeId,category,message,globalTid,endGlobalTid,domainId,connectionId",
     "GC_RECORD": "startNs,endNs,globalTid",
     "ENUM_API_TYPE": "id,name",
     "ENUM_HCCL_DATA_TYPE": "id,name",

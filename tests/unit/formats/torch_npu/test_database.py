@@ -149,6 +149,31 @@ def test_steps_without_their_table_come_from_the_marks(tmp_path: Path) -> None:
     assert [(row["step"], row["ts_ns"], row["origin"]) for row in rows(open_run(tmp_path), "step")] == [(7, T, "mark")]
 
 
+def test_marks_frames_and_collections(tmp_path: Path) -> None:
+    s = Strings()
+    tables = kernels(s)
+    tables["PYTORCH_API"] += [
+        dict(startNs=str(T), endNs=str(T + 9), globalTid=TID, name=s("a.py(1): f"), type=50003),
+        dict(startNs=str(T + 5), endNs=str(T + 5), globalTid=TID, name=s("saved"), type=50004),
+    ]
+    tables["MSTX_EVENTS"] = [
+        dict(startNs=T + 5, endNs=0, eventType=0, message=s("saved"), globalTid=TID),
+        dict(startNs=T + 6, endNs=T + 8, eventType=2, message=s("range"), globalTid=TID),
+    ]
+    tables["GC_RECORD"] = [dict(startNs=T + 1, endNs=T + 4, globalTid=TID)]
+    write(tmp_path, s, tables)
+
+    capture = open_run(tmp_path)
+
+    assert [(row["name"], row["domain"], row["dur_ns"]) for row in rows(capture, "span")] == [
+        ("a.py(1): f", "python", 9),
+        ("saved", "mstx", 0),
+        ("range", "mstx", 2),
+    ]
+    assert [(row["level"], row["dur_ns"]) for row in rows(capture, "host_call")] == [("node", 10), ("gc", 3)]
+    assert not capture.ledger.entries
+
+
 def test_level0_leaves_types_null_but_knows_the_core(tmp_path: Path) -> None:
     s = Strings()
     tables = kernels(s)

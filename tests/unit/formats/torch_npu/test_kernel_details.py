@@ -128,6 +128,14 @@ def test_nothing_usable_is_told_and_gives_nothing(tmp_path: Path, content: bytes
     assert len(ledger.entries) == 1
 
 
+def test_times_that_a_spreadsheet_cut_are_told(tmp_path: Path) -> None:
+    details, ledger = read(tmp_path, FULL + "\n1,1,2,a,A,AI_CORE,1.69512E+15,1,0,1\n1,2,2,b,B,AI_CORE,2,1,0,1\n")
+
+    assert details is not None
+    assert details.kernels.values("ts_ns").tolist() == [1_695_120_000_000_000_000, 2000]
+    assert [(e.kind, e.place, e.count) for e in ledger.entries] == [("exponent_time", "line 2", 1)]
+
+
 def test_hardware_figures_in_our_units(tmp_path: Path) -> None:
     text = (
         FULL + ",aicore_time(us),aic_mac_ratio,cube_utilization(%),aiv_total_cycles\n"
