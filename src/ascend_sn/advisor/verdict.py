@@ -1,13 +1,13 @@
 """The verdict: where the step goes, in one to four sentences, worst first.
 
-It states what was measured and prices nothing; rules and gains are findings. Figures are those of the median step
-of each profile, as means over the profiles where there are several.
+It states what was measured and prices nothing; rules and gains are findings. Of several ranks the headline is about
+the one whose median step loses most time to something else than compute, and says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from statistics import fmean, median
+from collections.abc import Iterator
+from statistics import median
 from typing import Final
 
 import msgspec
@@ -41,10 +41,10 @@ class _Parts(msgspec.Struct):
 
 
 class _Data(msgspec.Struct):
-    profile_count: int
-    data_ns: float
-    window_ns: float
-    data_ratio: float
+    rank: int | None
+    data_ns: int
+    window_ns: int
+    data_share_ratio: float
 
 
 def verdict(facts: Facts, steps: list[MedianStep]) -> list[Message]:
@@ -75,60 +75,56 @@ def _missing_device_data(facts: Facts) -> Iterator[Message]:
 
 
 def _headline(facts: Facts, steps: list[MedianStep]) -> Iterator[Message]:
-    data = _waits_for_data(facts)
-    means = {
-        name: _mean(getattr(step, name) for step in steps)
-        for name in ("window_ns", "compute_ns", "exposed_comm_ns", "exposed_copy_ns", "free_ns")
-    }
-    window = means.pop("window_ns") or 1
-    losses = {name: value for name, value in means.items() if name != "compute_ns"}
-    largest = max(means, key=lambda name: means[name])
+    step = max(steps, key=lambda step: step.window_ns - step.compute_ns)
+    window = step.window_ns or 1
+    losses = {"exposed-comm": step.exposed_comm_ns, "exposed-copy": step.exposed_copy_ns, "free": step.free_ns}
     loss = max(losses, key=lambda name: losses[name])
-    common = {"where": _where(steps), "window": _window(steps), "window_ns": window}
+    common = {"where": _where(step, len(steps)), "window": _window(step), "window_ns": window}
+    data = _waits_for_data(facts)
     if data is not None:
         yield data
-    elif largest == "exposed_comm_ns":
-        yield _communication_limits(steps, common)
-    elif largest == "compute_ns":
+    elif step.compute_ns >= losses[loss]:
         yield Message(
             "verdict.compute-limits",
             {
                 **common,
-                "compute_ns": means["compute_ns"],
-                "compute_ratio": means["compute_ns"] / window,
-                "loss": Message(f"loss.{loss.removesuffix('_ns').replace('_', '-')}"),
+                "compute_ns": step.compute_ns,
+                "compute_ratio": step.compute_ns / window,
+                "loss": Message(f"loss.{loss}"),
                 "loss_ratio": losses[loss] / window,
             },
         )
-    elif largest == "free_ns":
-        yield Message(
-            "verdict.device-free", {**common, "free_ns": means["free_ns"], "free_ratio": means["free_ns"] / window}
-        )
-        preparing = [step.preparing_ns for step in steps if step.preparing_ns is not None]
-        if preparing and _mean(preparing) > means["free_ns"] / 2:
-            yield Message("verdict.before-first-kernel", {"preparing_ns": _mean(preparing)})
+    elif loss == "exposed-comm":
+        yield _communication_limits(step, common)
+    elif loss == "free":
+        yield Message("verdict.device-free", {**common, "free_ns": step.free_ns, "free_ratio": step.free_ns / window})
+        if step.preparing_ns is not None and step.preparing_ns > step.free_ns / 2:
+            yield Message("verdict.before-first-kernel", {"preparing_ns": step.preparing_ns})
     else:
-        copy_ns = means["exposed_copy_ns"]
+        copy_ns = step.exposed_copy_ns
         yield Message("verdict.copies-limit", {**common, "copy_ns": copy_ns, "copy_ratio": copy_ns / window})
-    if loss == "exposed_comm_ns" and losses[loss] > 0:
-        yield from _communication_parts(facts)
+    if loss == "exposed-comm" and losses[loss] > 0:
+        yield from _communication_parts(facts, step.profile_id)
 
 
-def _communication_limits(steps: list[MedianStep], common: dict[str, object]) -> Message:
-    staged = [(step.stage_exposed_comm_ns, step.stage_ns) for step in steps if step.stage_ns]
-    if not staged or steps[0].scope == WHOLE_CAPTURE:
-        exposed, window = _mean(step.exposed_comm_ns for step in steps), _mean(step.window_ns for step in steps)
+def _communication_limits(step: MedianStep, common: dict[str, object]) -> Message:
+    if step.scope == WHOLE_CAPTURE or not step.stage_ns or step.stage_exposed_comm_ns is None:
+        ratio = step.exposed_comm_ns / (step.window_ns or 1)
         return Message(
-            "verdict.communication-limits", {**common, "exposed_ns": exposed, "exposed_ratio": exposed / window}
+            "verdict.communication-limits", {**common, "exposed_ns": step.exposed_comm_ns, "exposed_ratio": ratio}
         )
-    exposed, stage = _mean(part or 0 for part, _ in staged), _mean(whole or 0 for _, whole in staged)
     return Message(
         "verdict.communication-limits-stage",
-        {"where": common["where"], "exposed_ns": exposed, "stage_ns": stage, "exposed_ratio": exposed / stage},
+        {
+            "where": common["where"],
+            "exposed_ns": step.stage_exposed_comm_ns,
+            "stage_ns": step.stage_ns,
+            "exposed_ratio": step.stage_exposed_comm_ns / step.stage_ns,
+        },
     )
 
 
-def _communication_parts(facts: Facts) -> Iterator[Message]:
+def _communication_parts(facts: Facts, profile_id: int) -> Iterator[Message]:
     found = facts.rows(
         "communication_summary",
         """
@@ -138,8 +134,10 @@ def _communication_parts(facts: Facts) -> Iterator[Message]:
                arg_min(members_expected, members_present / members_expected) as members_expected,
                bool_and(members_exact) as members_exact
         from {rows}
+        where profile_id = $profile_id
         """,
         _Parts,
+        profile_id=profile_id,
     )
     parts = found[0] if found else None
     if parts is None or not parts.total_ns:
@@ -169,11 +167,11 @@ def _waits_for_data(facts: Facts) -> Message | None:
     found = facts.rows(
         "input_pipeline",
         """
-        select count(*) as profile_count, avg(data_ns) as data_ns, avg(window_ns) as window_ns,
-               sum(data_ns) / sum(window_ns) as data_ratio
+        select rank, data_ns, window_ns, data_share_ratio
         from {rows}
         where bottleneck = 'data'
-        having count(*) > 0
+        order by data_share_ratio desc, rank
+        limit 1
         """,
         _Data,
     )
@@ -182,13 +180,19 @@ def _waits_for_data(facts: Facts) -> Message | None:
     (data,) = found
     return Message(
         "verdict.data-limits",
-        {"data_ns": round(data.data_ns), "window_ns": round(data.window_ns), "data_ratio": data.data_ratio},
+        {
+            "rank": "?" if data.rank is None else data.rank,
+            "data_ns": data.data_ns,
+            "window_ns": data.window_ns,
+            "data_ratio": data.data_share_ratio,
+        },
     )
 
 
 def _uneven_ranks(steps: list[MedianStep]) -> Iterator[Message]:
     ranked = [step for step in steps if step.rank is not None]
-    if len(ranked) < _UNEVEN_RANKS:
+    one_job = len({step.rank for step in ranked}) == len(ranked)
+    if len(ranked) < _UNEVEN_RANKS or not one_job:
         return
     slowest, middle = max(ranked, key=lambda step: step.compute_ns), median(step.compute_ns for step in ranked)
     if slowest.compute_ns > UNEVEN_RATIO * middle:
@@ -203,21 +207,16 @@ def _kind_of_capture(steps: list[MedianStep]) -> Iterator[Message]:
             yield Message(f"verdict.{kind}-capture")
 
 
-def _window(steps: list[MedianStep]) -> Message:
-    return Message("window.capture" if steps[0].scope == WHOLE_CAPTURE else "window.step")
+def _window(step: MedianStep) -> Message:
+    return Message("window.capture" if step.scope == WHOLE_CAPTURE else "window.step")
 
 
-def _where(steps: list[MedianStep]) -> Message:
-    first = steps[0]
-    if len(steps) > 1:
-        return Message("where.ranks", {"count": len(steps)})
-    rank = "?" if first.rank is None else first.rank
-    if first.scope == WHOLE_CAPTURE:
-        return Message("where.rank", {"rank": rank})
-    if first.step_count == 1 and first.step is not None:
-        return Message("where.step", {"rank": rank, "step": first.step})
-    return Message("where.steps", {"rank": rank, "count": first.step_count})
-
-
-def _mean(values: Iterable[int]) -> int:
-    return round(fmean(values))
+def _where(step: MedianStep, ranks: int) -> Message:
+    rank = "?" if step.rank is None else step.rank
+    if step.scope == WHOLE_CAPTURE:
+        where = Message("where.rank", {"rank": rank})
+    elif step.step_count == 1 and step.step is not None:
+        where = Message("where.step", {"rank": rank, "step": step.step})
+    else:
+        where = Message("where.steps", {"rank": rank, "count": step.step_count})
+    return where if ranks == 1 else Message("where.worst", {"where": where, "count": ranks})

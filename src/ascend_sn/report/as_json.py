@@ -7,8 +7,9 @@ from typing import Any, Final
 import msgspec
 
 from ascend_sn.report.document import SCHEMA, Document
+from ascend_sn.report.health_page import DOCTOR_SCHEMA, DoctorDocument
 
-__all__ = ["analyze_schema", "json_text"]
+__all__ = ["analyze_schema", "doctor_schema", "json_text"]
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -20,4 +21,18 @@ def json_text(document: msgspec.Struct) -> str:
 
 def analyze_schema() -> dict[str, Any]:
     """Return the JSON Schema of `analyze --format json`."""
-    return {"$schema": _DIALECT, "$id": SCHEMA, "title": "ascend-sn analyze", **msgspec.json.schema(Document)}
+    return _schema(Document, SCHEMA, "ascend-sn analyze")
+
+
+def doctor_schema() -> dict[str, Any]:
+    """Return the JSON Schema of `doctor --format json`."""
+    return _schema(DoctorDocument, DOCTOR_SCHEMA, "ascend-sn doctor")
+
+
+def _schema(type_: type, identity: str, title: str) -> dict[str, Any]:
+    return {
+        "$schema": _DIALECT,
+        "$id": f"urn:{identity.replace('/', ':')}",
+        "title": title,
+        **msgspec.json.schema(type_),
+    }

@@ -23,7 +23,7 @@ from ascend_sn.report.views import View, telling_ranks
 from ascend_sn.report.wording import (
     absence_text,
     coverage_text,
-    damage_text,
+    damage_lines,
     health_text,
     members_text,
     rank_text,
@@ -100,10 +100,7 @@ def _health(document: Document, language: Language) -> dict[str, Any]:
     return {
         "troubled": bool(health.damage_count or health.silent_devices),
         "health": health_text(health, language),
-        "damage": [
-            {"severity": entry.severity, "text": damage_text(entry, language)} for entry in health.damage[:_DAMAGE]
-        ],
-        "damage_left": max(0, len(health.damage) - _DAMAGE),
+        "damage": damage_lines(health, language)[:_DAMAGE],
         "not_collected": [coverage_text(entry, language) for entry in health.not_collected],
     }
 

@@ -13,7 +13,7 @@ from ascend_sn.report.views import View, telling_ranks
 from ascend_sn.report.wording import (
     absence_text,
     coverage_text,
-    damage_text,
+    damage_lines,
     health_text,
     members_text,
     rank_text,
@@ -63,7 +63,7 @@ def markdown_text(document: Document, language: Language, view: View) -> str:
 def _health(document: Document, language: Language) -> list[str]:
     health = document.health
     lines = ["", f"## {language.text('health.title')}", "", markdown_cell(health_text(health, language))]
-    damage = [damage_text(entry, language) for entry in health.damage[:_ROWS]]
+    damage = damage_lines(health, language)[:_ROWS]
     return [*lines, "", *_list(damage)] if damage else lines
 
 

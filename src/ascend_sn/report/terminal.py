@@ -19,7 +19,7 @@ from ascend_sn.report.quantities import bytes_text, count_text, duration_text, p
 from ascend_sn.report.views import View, telling_ranks
 from ascend_sn.report.wording import (
     absence_text,
-    damage_text,
+    damage_lines,
     health_text,
     members_text,
     rank_text,
@@ -41,12 +41,11 @@ _PARTS: Final = (
 )
 
 _RANKS: Final = 8
-_KERNELS: Final = 8
-_OPERATORS: Final = 5
+_KERNELS: Final = 6
+_OPERATORS: Final = 4
 _OPERATIONS: Final = 6
 _PEAKS: Final = 3
 _LINES: Final = 3
-_QUIET: Final = frozenset({"foreign_files", "task_part"})
 _RANKS_WITH_BARS: Final = 4
 _INDENT: Final = 2
 _LABEL: Final = 13
@@ -106,7 +105,7 @@ class _Screen:
         health = self.document.health
         style = "bold #D55E00" if health.damage_count or health.silent_devices else "bold #009E73"
         self._labelled("health.title", [health_text(health, self.language)], style)
-        lines = [damage_text(entry, self.language) for entry in health.damage if entry.kind not in _QUIET]
+        lines = damage_lines(health, self.language)
         self._indented(lines[:_LINES], more=len(lines) - _LINES)
 
     def _verdict(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import msgspec
+
 from ascend_sn.report.document import Coverage, Damage, Document, Health, Operation, Section
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable, shortened
@@ -13,6 +15,7 @@ from ascend_sn.report.quantities import count_text, percent_text
 __all__ = [
     "absence_text",
     "coverage_text",
+    "damage_lines",
     "damage_text",
     "health_text",
     "members_text",
@@ -26,6 +29,17 @@ __all__ = [
 ]
 
 _EXAMPLE_WIDTH: Final = 90
+_ROUTINE: Final = frozenset(
+    {
+        "foreign_files",
+        "ignored_phases",
+        "launch_repaired",
+        "rounded_time",
+        "task_part",
+        "unknown_counter",
+        "unmatched_flow",
+    }
+)
 _MINOR_CHECKS: Final = frozenset({"launch_unknown"})
 
 # How readers say that the configuration asked for something that did not come.
@@ -81,6 +95,21 @@ def damage_text(damage: Damage, language: Language) -> str:
     return f"{printable(damage.file)}{place}: {what}"
 
 
+def damage_lines(health: Health, language: Language) -> list[str]:
+    """Say what is wrong, a kind of trouble in one line however many files have it; routine notes are left out."""
+    groups: dict[str, list[Damage]] = {}
+    for entry in health.damage:
+        if entry.kind not in _ROUTINE:
+            groups.setdefault(entry.kind, []).append(entry)
+    lines = []
+    for entries in groups.values():
+        first = msgspec.structs.replace(entries[0], count=sum(entry.count for entry in entries))
+        said = damage_text(first, language)
+        others = len({entry.file for entry in entries}) - 1
+        lines.append(language.text("damage.files", said=said, count=others) if others else said)
+    return lines
+
+
 def health_text(health: Health, language: Language, *, every_check: bool = False) -> str:
     """Say in one line whether the data can be believed.
 
@@ -115,7 +144,9 @@ def ranks_text(health: Health, language: Language) -> str:
         kind = "exactly" if ranks.expected_is_exact else "at-least"
         said = language.text(f"health.ranks-of-{kind}", present_count=ranks.present, expected_count=ranks.expected)
     if ranks.missing_ranks:
-        said += language.text("health.missing-ranks", ranks=_list(ranks.missing_ranks))
+        absent = (ranks.expected or 0) - ranks.present
+        more = ", \u2026" if absent > len(ranks.missing_ranks) else ""
+        said += language.text("health.missing-ranks", ranks=_list(ranks.missing_ranks) + more)
     if ranks.duplicate_ranks:
         said += language.text("health.duplicate-ranks", ranks=_list(ranks.duplicate_ranks))
     return said
