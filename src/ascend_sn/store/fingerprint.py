@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ascend_sn.formats.discover import Discovery
-from ascend_sn.formats.reader import Source
 from ascend_sn.model.manifest import RUN_VERSION, ManifestSource
 
-__all__ = ["READER_VERSION", "code_state", "run_key", "source_files", "source_key"]
+if TYPE_CHECKING:
+    from ascend_sn.formats.discover import Discovery
+    from ascend_sn.formats.reader import Source
+
+__all__ = ["READER_VERSION", "code_state", "describe", "run_key", "source_files", "source_key"]
 
 READER_VERSION: Final = 1
 """Raised whenever a reader or `derive` gives other rows for the same file. It is written into the manifest;
@@ -24,7 +26,7 @@ _SAMPLE: Final = 64 * 1024
 
 def source_files(source: Source) -> list[ManifestSource]:
     """Describe every file a source is made of: size, mtime in ns, inode, hash of the first and last 64 KiB."""
-    return [_describe(path, source.relative(path)) for path in sorted(source.reader.members(source.path))]
+    return [describe(path, source.relative(path)) for path in sorted(source.reader.members(source.path))]
 
 
 def source_key(source: Source, files: list[ManifestSource]) -> str:
@@ -63,7 +65,8 @@ def code_state(*folders: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def _describe(path: Path, name: str) -> ManifestSource:
+def describe(path: Path, name: str) -> ManifestSource:
+    """Describe a file: size, mtime in ns, inode, hash of the first and last 64 KiB."""
     status = path.stat()
     digest = hashlib.sha256()
     with path.open("rb") as file:

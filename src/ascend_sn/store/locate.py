@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ascend_sn.errors import InputError
-from ascend_sn.formats.discover import discover
 from ascend_sn.store.cache import cached_run
 from ascend_sn.store.fingerprint import run_key, source_files, source_key
+from ascend_sn.store.known_inputs import recall, remember
 from ascend_sn.store.upgrade import is_run_folder, load_manifest
 from ascend_sn.store.whole import check_whole
 
@@ -61,6 +61,11 @@ def locate(path: str | Path, *, cache_dir: Path | None = None, progress: Progres
         if root.is_dir() and is_run_folder(root):
             check_whole(root, load_manifest(root))
             return Location(root, root, is_cached=False)
+        unchanged = recall(root, cache_dir)
+        if unchanged is not None:
+            return Location(unchanged, root, is_cached=True)
+        from ascend_sn.formats.discover import discover  # loads the readers; not needed for an unchanged input
+
         found = discover(root)
         files = [source_files(source) for source in found.sources]
     except OSError as error:
@@ -72,5 +77,8 @@ def locate(path: str | Path, *, cache_dir: Path | None = None, progress: Progres
 
         build_run(found, files, building, earlier=earlier, progress=progress)
 
-    folder = cached_run(run_key(found, keys), build, cache_dir=cache_dir)
+    key = run_key(found, keys)
+    folder = cached_run(key, build, cache_dir=cache_dir)
+    read = [member for source in found.sources for member in source.reader.members(source.path)]
+    remember(root, cache_dir, key, found.searched, read)
     return Location(folder, root, is_cached=True)

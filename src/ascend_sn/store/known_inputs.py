@@ -1,0 +1,84 @@
+"""Whether an input that was opened before is unchanged, found out without loading a single reader.
+
+For every opened path the cache keeps what was looked at: the folders with their mtime (an entry that comes or
+goes changes it) and the files with size, mtime, inode and the hash of both ends. If all of that is the same,
+and so is the code, the run is the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ascend_sn.model.manifest import MANIFEST_NAME, ManifestSource
+from ascend_sn.store.environment import cache_folder
+from ascend_sn.store.fingerprint import code_state, describe
+
+__all__ = ["recall", "remember"]
+
+SETTLED_AFTER_NS: Final = 2_000_000_000
+"""A folder that changed less than this before it was looked at may change again without a new mtime."""
+
+
+class _Known(msgspec.Struct, frozen=True):
+    """What was looked at when `key` was found; names are relative to the input, or to a file's folder.
+
+    `searched` are the folders and passed-over files with size, mtime and inode; `files` are those that were read.
+    """
+
+    code: str
+    key: str
+    searched: dict[str, tuple[int, int, int]]
+    files: list[ManifestSource]
+
+
+def recall(root: Path, cache_dir: Path | None) -> Path | None:
+    """Return the run folder of an input that has not changed since it was last opened, else None."""
+    cache = cache_dir or cache_folder()
+    try:
+        known = msgspec.json.decode(_index(cache, root).read_bytes(), type=_Known)
+        folder = cache / "runs" / known.key
+        if known.code != code_state() or not (folder / MANIFEST_NAME).is_file():
+            return None
+        base = root if root.is_dir() else root.parent
+        if any(_state(base / name) != state for name, state in known.searched.items()):
+            return None
+        if any(describe(base / file.path, file.path) != file for file in known.files):
+            return None
+        os.utime(folder)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return folder
+
+
+def remember(root: Path, cache_dir: Path | None, key: str, searched: Iterable[Path], read: Iterable[Path]) -> None:
+    """Keep what an input looks like now: what was `searched` and what was `read`."""
+    base = root if root.is_dir() else root.parent
+    files = [describe(path, os.path.relpath(path, base)) for path in read]
+    folders = {str(place) for file in files for place in Path(file.path).parents} if root.is_dir() else set()
+    looked_at = folders | {os.path.relpath(path, base) for path in searched}
+    states = {name: _state(base / name) for name in looked_at}
+    newest = max((mtime for _, mtime, _ in states.values()), default=0)
+    if newest > time.time_ns() - SETTLED_AFTER_NS:
+        return
+    index = _index(cache_dir or cache_folder(), root)
+    index.parent.mkdir(parents=True, exist_ok=True)
+    temporary = index.with_suffix(f".{os.getpid()}")
+    temporary.write_bytes(msgspec.json.encode(_Known(code_state(), key, states, files)))
+    temporary.replace(index)
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def _index(cache: Path, root: Path) -> Path:
+    name = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:32]
+    return cache / "inputs" / f"{name}.json"
