@@ -36,5 +36,8 @@ extern PyMethodDef interval_methods[];
 extern PyMethodDef nesting_methods[];
 extern PyMethodDef scan_methods[];
 extern PyMethodDef dag_methods[];
+extern PyMethodDef ring_methods[];
+
+int add_ring_type(PyObject *module);
 
 #endif

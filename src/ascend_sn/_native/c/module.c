@@ -13,10 +13,12 @@ static int add_functions(PyObject *module)
     uint64_t seed;
     if (getentropy(&seed, sizeof seed) == 0)
         hash_seed = seed;
-    PyMethodDef *tables[] = {interval_methods, nesting_methods, scan_methods, dag_methods};
+    PyMethodDef *tables[] = {interval_methods, nesting_methods, scan_methods, dag_methods, ring_methods};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0)
             return -1;
+    if (add_ring_type(module) < 0)
+        return -1;
     return PyModule_AddStringConstant(module, "SOURCES", sources);
 }
 

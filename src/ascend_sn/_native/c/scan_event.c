@@ -47,6 +47,8 @@ static Taken take_scalar(const uint8_t **at, const uint8_t *end)
     }
     if ((*at)[0] == '-' && (*at)[1] == 'I')
         return take_word(at, end, "-Infinity");
+    if (**at != '-' && (uint8_t)(**at - '0') > 9)
+        return failed_at(*at, end);
     const uint8_t *past = take_decimal(*at, &number);
     if (!past)
         return broken_number(*at, end);

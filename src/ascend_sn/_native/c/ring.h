@@ -1,0 +1,70 @@
+/* The span ring: a file that is mapped into the process, so that what is in it survives the process. */
+#ifndef ASCEND_SN_RING_H
+#define ASCEND_SN_RING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RING_MAGIC "ASNRING\1"
+#define RING_VERSION 1
+#define RING_THREADS 256 /* threads whose open spans lie in the file */
+#define RING_DEPTH 64    /* open spans per thread that do */
+#define RECORD_BYTES 44
+
+/* One row as it lies in a slot. `mark` is its number + 1, written last: a slot without its mark was not finished. */
+typedef struct {
+    uint32_t mark;
+    int32_t thread;
+    uint8_t kind, reserved[3];
+    int32_t name_id;
+    int64_t ts_ns, dur_ns, value, ref;
+} Slot;
+
+typedef struct {
+    int32_t name_id;
+    uint32_t kind;
+    int64_t start_ns, value, ref;
+} OpenSpan;
+
+/* Open spans of a thread, outermost first. */
+typedef struct {
+    int32_t thread;
+    uint32_t depth;
+    OpenSpan spans[RING_DEPTH];
+} ThreadBlock;
+
+typedef struct {
+    char magic[8];
+    uint32_t version, slot_bytes;
+    uint64_t capacity;
+    uint32_t threads, depth;
+    int32_t pid, reserved;
+    int64_t offset_ns; /* wall clock minus monotonic clock */
+    uint8_t gap0[64 - 48];
+    uint64_t head; /* rows begun */
+    uint8_t gap1[56];
+    uint64_t tail; /* rows released */
+    uint8_t gap2[56];
+    uint64_t dropped;
+    uint8_t gap3[56];
+} RingHeader;
+
+static inline size_t ring_bytes(uint64_t capacity)
+{
+    return sizeof(RingHeader) + RING_THREADS * sizeof(ThreadBlock) + (size_t)capacity * sizeof(Slot);
+}
+
+static inline ThreadBlock *ring_blocks(void *map)
+{
+    return (ThreadBlock *)(void *)((char *)map + sizeof(RingHeader));
+}
+
+static inline Slot *ring_slots(void *map)
+{
+    return (Slot *)(void *)((char *)map + sizeof(RingHeader) + RING_THREADS * sizeof(ThreadBlock));
+}
+
+/* Write a row as the 44 bytes that are handed out: kind, 3 spare bytes, thread, name_id, ts, dur, value, ref. */
+void ring_pack(uint8_t *out, const Slot *slot);
+
+#endif

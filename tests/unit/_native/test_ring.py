@@ -1,0 +1,321 @@
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import weakref
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+
+from ascend_sn._native.ring import FULL, HALF_FULL, KEPT, NO_SPAN, RECORD, Ring
+
+Row = tuple[int, int, int, int, int, int, int]
+
+SPAN = 16
+
+
+def rows(records: bytes) -> list[Row]:
+    return list(struct.iter_unpack(RECORD, records))
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Ring:
+    return Ring.create(tmp_path / "spans.ring", 8)
+
+
+def test_a_row_has_44_bytes_and_keeps_its_values(ring: Ring) -> None:
+    row = (255, -3, 2**31 - 1, 2**63 - 1, -(2**63), -1, 1_736_408_883_704_643_212)
+
+    assert ring.append(*row) == KEPT
+    assert struct.calcsize(RECORD) == 44
+    assert rows(ring.drain()) == [row]
+    assert rows(ring.drain()) == []
+
+
+def test_a_span_is_stamped_on_the_rings_clock(ring: Ring) -> None:
+    before = ring.now()
+    ring.begin(5, SPAN, 100, 7)
+    answer = ring.end(5)
+    after = ring.now()
+
+    ((kind, thread, name_id, ts_ns, dur_ns, value, ref),) = rows(ring.drain())
+
+    assert answer == KEPT
+    assert (kind, thread, name_id, value, ref) == (SPAN, threading.get_native_id(), 5, 100, 7)
+    assert before <= ts_ns <= ts_ns + dur_ns <= after
+
+
+def test_the_innermost_span_of_a_name_ends(ring: Ring) -> None:
+    for name, value in ((1, 10), (2, 20), (1, 30)):
+        ring.begin(name, SPAN, value)
+
+    answers = [ring.end(2), ring.end(1), ring.end(1), ring.end(1)]
+
+    assert answers == [KEPT, KEPT, KEPT, NO_SPAN]
+    assert [row[5] for row in rows(ring.drain())] == [20, 30, 10]
+
+
+def test_names_given_as_texts_are_numbered_once(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def number(name: str) -> int:
+        asked.append(name)
+        return 40 + len(asked)
+
+    ring = Ring.create(tmp_path / "spans.ring", 8, number=number)
+    for name in ("forward", "backward", "forward"):
+        ring.begin(name, SPAN)
+        ring.end(name)
+
+    assert asked == ["forward", "backward"]
+    assert [row[2] for row in rows(ring.drain())] == [41, 42, 41]
+
+
+def test_a_name_that_cannot_be_numbered_raises_and_records_nothing(tmp_path: Path) -> None:
+    def number(name: str) -> int:
+        raise KeyError(name)
+
+    ring = Ring.create(tmp_path / "spans.ring", 8, number=number)
+
+    with pytest.raises(KeyError):
+        ring.begin("x", SPAN)
+    assert ring.take_open(0, 0) == b""
+
+
+def test_a_full_ring_drops_and_counts_and_never_waits(ring: Ring) -> None:
+    answers = [ring.append(1, 0, n, 0, 0, 0, 0) for n in range(10)]
+
+    assert answers == [KEPT] * 3 + [HALF_FULL] + [KEPT] * 4 + [FULL] * 2
+    assert len(ring) == 8
+    assert ring.take_dropped() == 2
+    assert ring.take_dropped() == 0
+    assert [row[2] for row in rows(ring.drain())] == list(range(8))
+    assert ring.append(1, 0, 99, 0, 0, 0, 0) == KEPT
+
+
+def test_rows_stay_until_they_are_released(ring: Ring) -> None:
+    for n in range(5):
+        ring.append(1, 0, n, 0, 0, 0, 0)
+
+    first, again = ring.peek(), ring.peek()
+    ring.release(3)
+
+    assert first == again
+    assert ring.position == 3
+    assert [row[2] for row in rows(ring.peek())] == [3, 4]
+    with pytest.raises(ValueError, match="finished"):
+        ring.release(3)
+
+
+def test_rows_are_handed_out_as_columns(ring: Ring) -> None:
+    ring.append(1, 2, 3, 4, 5, 6, 7)
+    ring.append(255, -2, -3, -4, -5, -6, -7)
+
+    columns = ring.peek_columns()
+
+    assert [column.typecode for column in columns] == list("Biiqqqq")
+    assert [column.tolist() for column in columns] == [[1, 255]] + [[n, -n] for n in range(2, 8)]
+
+
+def test_open_spans_of_all_threads_are_cut(ring: Ring) -> None:
+    started = threading.Barrier(2)
+    stop = threading.Event()
+
+    def other() -> None:
+        ring.begin(9, SPAN)
+        started.wait()
+        stop.wait()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    started.wait()
+    ring.begin(1, SPAN)
+    ring.begin(2, SPAN)
+    end_ns = ring.now()
+    found = rows(ring.take_open(end_ns, 64))
+    stop.set()
+    thread.join()
+
+    assert sorted(row[2] for row in found) == [1, 2, 9]
+    assert all(row[0] == SPAN | 64 and row[3] + row[4] == end_ns for row in found)
+    assert ring.end(1) == NO_SPAN
+
+
+def test_spans_nested_deeper_than_the_file_holds_are_recorded(tmp_path: Path) -> None:
+    ring = Ring.create(tmp_path / "spans.ring", 1000)
+    for name in range(200):
+        ring.begin(name, SPAN)
+
+    answers = {ring.end(name) for name in reversed(range(200))}
+
+    assert answers <= {KEPT, HALF_FULL}
+    assert [row[2] for row in rows(ring.drain())] == list(reversed(range(200)))
+
+
+def test_many_threads_lose_nothing(tmp_path: Path) -> None:
+    ring = Ring.create(tmp_path / "spans.ring", 400_000)
+
+    def record(thread: int) -> None:
+        for n in range(300):
+            ring.begin(thread, SPAN, n)
+            ring.end(thread)
+
+    threads = [threading.Thread(target=record, args=(number,)) for number in range(300)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    found = rows(ring.drain())
+    assert sorted((row[2], row[5]) for row in found) == [(t, n) for t in range(300) for n in range(300)]
+    assert ring.take_dropped() == 0
+
+
+def test_what_a_killed_process_recorded_is_recovered(tmp_path: Path) -> None:
+    path = tmp_path / "spans.ring"
+    script = f"""
+import os, signal
+from ascend_sn._native.ring import Ring
+ring = Ring.create({str(path)!r}, 64)
+for n in range(10):
+    ring.append(1, 2, n, 100 + n, 5, 0, 0)
+ring.drain()
+for n in range(10, 13):
+    ring.append(1, 2, n, 100 + n, 5, 0, 0)
+ring.begin(50, 16)
+ring.begin(51, 17, 1024)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], check=False)
+
+    found = Ring.recover(path)
+
+    assert ended.returncode == -signal.SIGKILL
+    assert [row[2] for row in rows(found.records)] == [10, 11, 12]
+    assert found.first == 10
+    assert [(row[0], row[2], row[4], row[5]) for row in rows(found.open_spans)] == [
+        (16, 50, -1, -1),
+        (17, 51, -1, 1024),
+    ]
+    assert (found.dropped, found.unfinished) == (0, 0)
+
+
+def test_a_row_that_was_not_finished_is_counted_and_the_others_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "spans.ring"
+    ring = Ring.create(path, 4)
+    for n in range(6):
+        ring.append(1, 0, n, 0, 0, 0, 0)
+        if n == 2:
+            ring.drain()
+    ring.close()
+    content = bytearray(path.read_bytes())
+    slot = len(content) - 4 * 48 + 0 * 48  # row 4 lies in slot 0
+    content[slot : slot + 4] = b"\0\0\0\0"
+    path.write_bytes(content)
+
+    found = Ring.recover(path)
+
+    assert [row[2] for row in rows(found.records)] == [3, 5]
+    assert found.unfinished == 1
+
+
+@given(st.binary(max_size=300), st.integers(0, 600_000))
+def test_damaged_files_are_refused_or_read(junk: bytes, at: int) -> None:
+    path = Path(os.environ["XDG_CACHE_HOME"]) / "damaged.ring"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    Ring.create(path, 4).append(1, 2, 3, 4, 5, 6, 7)
+    content = bytearray(path.read_bytes())
+    at %= len(content) if len(junk) % 2 else 256
+    content[at : at + len(junk)] = junk
+    path.write_bytes(content[: len(content) - len(junk) % 3])
+
+    try:
+        found = Ring.recover(path)
+    except ValueError:
+        return
+    assert len(found.records) % 44 == 0
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other"
+    path.write_bytes(b"")
+    with pytest.raises(ValueError, match="no span ring"):
+        Ring.recover(path)
+    with pytest.raises(FileNotFoundError):
+        Ring.recover(tmp_path / "absent")
+
+
+def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "spans.ring"
+    path.write_bytes(b"precious")
+
+    with pytest.raises(FileExistsError):
+        Ring.create(path, 8)
+    assert path.read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("capacity", [-1, 0, 1, 2**31])
+def test_capacities_out_of_range_are_refused(tmp_path: Path, capacity: int) -> None:
+    with pytest.raises(ValueError, match="capacity"):
+        Ring.create(tmp_path / "spans.ring", capacity)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_closed_ring_says_so(ring: Ring) -> None:
+    ring.begin(1, SPAN)
+    ring.close()
+    ring.close()
+
+    for call in (lambda: ring.end(1), ring.peek, ring.take_dropped, lambda: ring.begin(1, SPAN)):
+        with pytest.raises(ValueError, match="closed"):
+            call()
+
+
+def test_a_child_process_does_not_write_into_its_parents_ring(tmp_path: Path) -> None:
+    script = f"""
+import os
+from ascend_sn._native.ring import Ring
+ring = Ring.create({str(tmp_path / "spans.ring")!r}, 8)
+ring.append(1, 0, 1, 0, 0, 0, 0)
+child = os.fork()
+if child == 0:
+    ring.begin(2, 16)
+    ended = ring.end(2)
+    appended = ring.append(1, 0, 2, 0, 0, 0, 0)
+    os._exit(0 if (ended, appended, ring.drain()) == (0, 3, b"") else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(ring))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["0", "1"]
+
+
+def test_an_unused_ring_is_given_back(tmp_path: Path) -> None:
+    class Numbers:
+        def __init__(self) -> None:
+            self.ring = Ring.create(tmp_path / "spans.ring", 8, number=self.number)
+
+        def number(self, name: str) -> int:
+            return len(name)
+
+    numbers = Numbers()
+    numbers.ring.begin("abc", SPAN)
+    gone = weakref.ref(numbers)
+    del numbers
+    gc.collect()
+
+    assert gone() is None
+
+
+def test_the_ring_needs_no_numpy() -> None:
+    script = "import sys, ascend_sn._native.ring; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "False"
