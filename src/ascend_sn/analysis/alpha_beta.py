@@ -72,11 +72,13 @@ def combined_fit(db: DuckDBPyConnection) -> DuckDBPyRelation:
     below knee = alpha x bandwidth.
 
     Returns:
-        group_id, op, transport, calls (with known size and transit), sizes (different ones), min_bytes, max_bytes,
-        total_bytes, transit_ns (sum), fitted, reason (why not: `sizes`, `range`, or `slope` where larger messages are
-        not slower), alpha_ns, alpha_low_ns and alpha_high_ns (quartiles of what the line leaves at size 0),
-        bandwidth_bytes_per_s, knee_bytes, small_calls_ratio, small_bytes_ratio, alpha_time_ratio (alpha of all calls
-        over their transit, at most 1); sorted by transit.
+        group_id, op, transport, calls (with known size and transit), sizes (different ones), min_bytes,
+        max_bytes, total_bytes, transit_ns (sum), fitted, reason (why not: `sizes`, `range`, or `slope` where
+        larger messages are not slower), alpha_ns (transit of a call without bytes), alpha_low_ns and
+        alpha_high_ns (each: quartile of what the line leaves at size 0), bandwidth_bytes_per_s (reciprocal slope of
+        the line), knee_bytes (size whose transit is half alpha), small_calls_ratio (share of the calls below the
+        knee), small_bytes_ratio (share of the bytes in them), alpha_time_ratio (alpha of all calls over their
+        transit, at most 1); sorted by transit.
     """
     parts = combined_parts(db).set_alias("parts")
     carried = db.sql(f"select profile_id, collective_id, transport from {COMBINED_VIEW}").set_alias("carried")

@@ -46,10 +46,12 @@ def combined_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
     3. Else the parts are unknown, not zero.
 
     Returns:
-        profile_id, rank, collective_id, step_id, step, op, name, group_id, sequence, size_bytes, ts_ns,
-        dur_ns, transit_ns, wait_ns, sync_ns, idle_ns, method, members_present, members_expected,
-        members_exact (false: expected is a lower bound), algbw_bytes_per_s, busbw_bytes_per_s (null where
-        the transit or the exact group size is unknown), by profile and time.
+        profile_id, rank, collective_id, step_id, step, op, name, group_id, sequence, size_bytes, ts_ns, dur_ns,
+        transit_ns, wait_ns, sync_ns, idle_ns, method, members_present, members_expected, members_exact (false:
+        expected is a lower bound), algbw_bytes_per_s (size_bytes over transit_ns; null where the transit is
+        unknown), busbw_bytes_per_s (algbw times 2 (n - 1) / n for allreduce, (n - 1) / n for allgather,
+        reducescatter and all-to-all, 1 for broadcast and reduce; null where the exact group size n is unknown),
+        by profile and time.
     """
     calls = db.sql(f"""
         select part.profile_id, part.rank, profile.host, group_id, op, sequence, ts_ns, dur_ns

@@ -42,11 +42,11 @@ def combined_summary(db: DuckDBPyConnection) -> DuckDBPyRelation:
     """Sum the parts by profile and primitive, completed across ranks as `collective_parts` does.
 
     Returns:
-        profile_id, rank, op, calls, total_ns (elapsed), mean_ns, transit_ns, wait_ns, idle_ns (sums over the
-        calls whose parts are known), unknown_ns (elapsed time of the others), exposed_ns (time with a call of
-        this primitive and no compute), window_ns (all steps, or the whole capture), share_ratio =
-        total_ns / window_ns, exposed_share_ratio = exposed_ns / window_ns, size_bytes, group_count,
-        members_present and members_expected (of the group with the fewest present), members_exact; sorted
+        profile_id, rank, op, calls, total_ns (elapsed), mean_ns, transit_ns, wait_ns, idle_ns (each: sum over
+        the calls whose parts are known), unknown_ns (elapsed time of the others), exposed_ns (time with a call
+        of this primitive and no compute), window_ns (all steps, or the whole capture), share_ratio = total_ns /
+        window_ns, exposed_share_ratio = exposed_ns / window_ns, size_bytes, group_count (communicators),
+        members_present and members_expected (each: of the group with the fewest present), members_exact; sorted
         by profile and total.
     """
     completed = combined_parts(db).set_alias("completed")

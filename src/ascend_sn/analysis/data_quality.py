@@ -62,11 +62,11 @@ def data_quality(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `kernel`, `host_call`, `operator`, `damage`.
 
     Returns:
-        profile_id, rank, check, violations, checked (rows looked at; null for damage), ratio. Checks:
-        non_positive_duration (waits, records and marks may take no time, work may not), overlap_on_stream (a
-        kernel starts before the previous one of its in-order stream ended), starts_before_launch (causality),
-        launch_unknown (device work that no host call or operator is linked to), damaged_rows (of the ledger).
-        Sorted by profile and check.
+        profile_id, rank, check, violations, checked (rows looked at; null for damage), ratio = violations /
+        checked. Checks: non_positive_duration (waits, records and marks may take no time, work may not),
+        overlap_on_stream (a kernel starts before the previous one of its in-order stream ended),
+        starts_before_launch (causality), launch_unknown (device work that no host call or operator is linked
+        to), damaged_rows (of the ledger). Sorted by profile and check.
     """
     return db.sql(f"""
         {_CHECKS}

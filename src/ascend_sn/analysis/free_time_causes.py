@@ -79,9 +79,9 @@ def free_time_causes(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `kernel`, `host_call`, `operator`, `span`, `step`.
 
     Returns:
-        One row per window and cause that took any time: profile_id, rank, step_id, step, scope, cause, cause_ns,
-        free_ns and window_ns (of the window, as in `step_breakdown`), share_ratio = cause_ns / free_ns; sorted by
-        profile, time and cause_ns, the largest first.
+        One row per window and cause that took any time: profile_id, rank, step_id, step, scope, cause, cause_ns
+        (free time laid to it), free_ns and window_ns (of the window, as in `step_breakdown`), share_ratio =
+        cause_ns / free_ns; sorted by profile, time and cause_ns, the largest first.
     """
     launched = launches(db)
     host = _HostSide(db)

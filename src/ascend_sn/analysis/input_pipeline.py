@@ -49,10 +49,10 @@ def input_pipeline(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `operator`, `step`, `metric`.
 
     Returns:
-        One row per profile with data ranges or logged data times: profile_id, rank, steps, data_ns,
-        compute_ns (the rest of the step) and window_ns as means per step, data_share_ratio, grade (none,
-        moderate from 5 %, high from 20 %), bottleneck (`data` when data_ns >= 0.8 x compute_ns, else
-        `compute`), source (`ranges`, `logged` or both).
+        One row per profile with data ranges or logged data times: profile_id, rank, steps, data_ns (waiting for
+        data), compute_ns (the rest of the step) and window_ns as means per step, data_share_ratio = data_ns /
+        window_ns, grade (none, moderate from 5 %, high from 20 %), bottleneck (`data` when data_ns >= 0.8 x
+        compute_ns, else `compute`), source (`ranges`, `logged` or both).
     """
     steps = db.sql("""
         select profile_id, ts_ns as start_ns, ts_ns + dur_ns as end_ns

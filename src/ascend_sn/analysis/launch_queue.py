@@ -54,9 +54,10 @@ def launch_queue(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `kernel`, `host_call`, `operator`, `step`.
 
     Returns:
-        One row per stream with a known launch: profile_id, rank, device_id, stream, kernels, launched (those with a
-        known launch), span_ns (first asking to last start), max_length, mean_length (over the span), empty_ratio
-        (share of the span with nothing queued); by profile and stream.
+        One row per stream with a known launch: profile_id, rank, device_id, stream, kernels, launched (those
+        with a known launch), span_ns (first asking to last start), max_length (most kernels asked for and not
+        started at once), mean_length (over the span), empty_ratio (share of the span with nothing queued); by
+        profile and stream.
     """
     launched = launches(db)
     rows: list[dict[str, Any]] = []

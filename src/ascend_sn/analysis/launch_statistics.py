@@ -21,11 +21,12 @@ def launch_statistics(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `kernel` and `host_call`.
 
     Returns:
-        profile_id, rank, op_type (the kernel's name where the type was not collected), calls (kernels whose launching
-        call is known), short_count (kernels shorter than their launch call), long_count (launch calls beyond 50 us),
-        launch_p50_ns, launch_max_ns, kernel_p50_ns, delay_p50_ns, delay_p90_ns, delay_p99_ns, delay_max_ns (from the
-        start of the call to the start of the kernel; 0 where the kernel is recorded to start earlier), early_count
-        (such kernels), total_delay_ns; sorted by profile and short_count.
+        profile_id, rank, op_type (the kernel's name where the type was not collected), calls (kernels whose
+        launching call is known), short_count (kernels shorter than their launch call), long_count (launch calls
+        beyond 50 us), launch_p50_ns, launch_max_ns (each: duration of the launching call), kernel_p50_ns
+        (median duration of the kernels), delay_p50_ns, delay_p90_ns, delay_p99_ns, delay_max_ns (each: from the
+        start of the call to the start of the kernel; 0 where the kernel is recorded to start earlier),
+        early_count (such kernels), total_delay_ns (sum of the delays); sorted by profile and short_count.
     """
     return db.sql(f"""
         with launched as (

@@ -19,8 +19,8 @@ def memory_by_operator(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `memory_event` and `operator`.
 
     Returns:
-        profile_id, rank, operator_name, retained_bytes (still allocated at the end of the capture),
-        peak_bytes (its largest sum held at once), allocation_count; by profile and peak.
+        profile_id, rank, operator_name, retained_bytes (still allocated at the end of the capture), peak_bytes
+        (its largest sum held at once), allocation_count (allocations, freed or not); by profile and peak.
     """
     return db.sql("""
         with events as (

@@ -20,9 +20,9 @@ def memory_peak(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `memory_sample` and `memory_event`.
 
     Returns:
-        profile_id, rank, component, peak_allocated_bytes, peak_reserved_bytes, peak_active_bytes (null where
-        not recorded), peak_ts_ns (of the allocated peak, else of the reserved one), source (curve, totals or
-        events), sorted by profile and peak.
+        profile_id, rank, component, peak_allocated_bytes, peak_reserved_bytes, peak_active_bytes (each: highest
+        value of the curve; null where not recorded), peak_ts_ns (of the allocated peak, else of the reserved
+        one), source (curve, totals or events), sorted by profile and peak.
     """
     return db.sql("""
         with from_curve as (

@@ -67,10 +67,11 @@ def mfu(db: DuckDBPyConnection, table: Sequence[Chip] | None = None) -> DuckDBPy
         table: The chips, instead of those that come with the package.
 
     Returns:
-        One row per profile with kernels: profile_id, rank, steps (0 for a whole capture), window_ns (sum of the steps),
-        chip, dtype, peak_flops_per_s (null for an unknown chip, like the ratios), counted_flops (null where nothing
-        could be counted), counted_time_ratio (share of the matrix work's time whose operations could be counted),
-        hfu_ratio, model_flops (null where not logged), mfu_ratio.
+        One row per profile with kernels: profile_id, rank, steps (0 for a whole capture), window_ns (sum of the
+        steps), chip, dtype, peak_flops_per_s (null for an unknown chip, like the ratios), counted_flops (null
+        where nothing could be counted), counted_time_ratio (share of the matrix work's time whose operations
+        could be counted), hfu_ratio (counted operations over the peak of that time), model_flops (null where
+        not logged), mfu_ratio (stated operations over the peak of that time).
     """
     groups: dict[int, list[OperatorGroup]] = {}
     for group in operator_groups(db, table, only_steps=True):

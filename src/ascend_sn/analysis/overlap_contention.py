@@ -61,9 +61,10 @@ def contention(db: DuckDBPyConnection) -> DuckDBPyRelation:
 
     Returns:
         One row per work that occurs both ways: profile_id, rank, kind (compute or communication), op_type, what
-        (shapes; group and size), alone_count, overlapped_count, alone_ns and overlapped_ns (medians), slowdown_ratio
-        = overlapped_ns / alone_ns, excess_ns (of all overlapped ones over the alone median); sorted by profile, kind
-        and excess.
+        (shapes; group and size), alone_count (instances without the other kind beside them), overlapped_count
+        (instances with it), alone_ns and overlapped_ns (each: median duration of those), slowdown_ratio =
+        overlapped_ns / alone_ns, excess_ns (of all overlapped ones over the alone median); sorted by profile,
+        kind and excess.
     """
     timed = _timed(db)  # noqa: F841 - DuckDB finds it by the variable's name
     return db.sql(f"""

@@ -55,10 +55,12 @@ def pipeline_bubble(db: DuckDBPyConnection) -> DuckDBPyRelation:
             `metric`.
 
     Returns:
-        One row per profile with receives: profile_id, rank, stage and stage_count (null where no communicator of kind
-        `pp` tells), steps, window_ns, receive_ns and bubble_ns (means per step, or of the whole capture), bubble_ratio
-        (of the window), receives_per_step, batched_per_step, micro_batches, micro_batch_source (`metric`, `receives` or
-        null), ideal_ratio and excess_ratio (null here, see `combined_bubble`).
+        One row per profile with receives: profile_id, rank, stage and stage_count (null where no communicator
+        of kind `pp` tells), steps, window_ns, receive_ns (receives) and bubble_ns (receives with no compute
+        beside them and no bytes moving; both are means per step, or of the whole capture), bubble_ratio (of the
+        window), receives_per_step (plain ones), batched_per_step (receives batched with a send), micro_batches
+        (per step), micro_batch_source (`metric`, `receives` or null), ideal_ratio and excess_ratio (null here,
+        see `combined_bubble`).
     """
     stages = stages_of_profiles(db)
     logged = dict(

@@ -43,7 +43,7 @@ def combined_presence(db: DuckDBPyConnection) -> DuckDBPyRelation:
         One row (none without profiles): expected (null when unknown), expected_is_exact, basis (`world_size`,
         `group` or `none`), present (distinct ranks), profiles, missing_ranks (text: the first twenty, by
         commas; only where expected is known exactly), duplicate_ranks (ranks with several profiles),
-        unknown_rank_count.
+        unknown_rank_count (profiles without a rank).
     """
     return db.sql(f"""
         with stated as (

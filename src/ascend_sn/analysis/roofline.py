@@ -109,11 +109,13 @@ def roofline(db: DuckDBPyConnection, table: Sequence[Chip] | None = None) -> Duc
 
     Returns:
         profile_id, rank, op_type, family (matmul, grouped_matmul, convolution, attention or null), core_type,
-        input_shapes, input_dtypes, output_shapes, calls, total_ns, mean_ns, share_ratio (of the profile's summed
-        kernel time), flops and bytes (of one call, null where they cannot be told), flops_per_byte, flops_per_s and
-        bytes_per_s (achieved), chip, ridge_flops_per_byte, roof_ns, efficiency_ratio, is_anomaly, mac_ratio, vec_ratio,
-        mte2_ratio (means, weighted by duration), utilisation_ratio and utilisation_source (mac_ratio or vec_ratio, else
-        efficiency), bound and bound_source (hardware, roofline); sorted by profile and total.
+        input_shapes, input_dtypes, output_shapes, calls, total_ns, mean_ns, share_ratio (of the profile's
+        summed kernel time), flops and bytes (of one call, null where they cannot be told), flops_per_byte =
+        flops / bytes, flops_per_s and bytes_per_s (each: achieved), chip, ridge_flops_per_byte (peak over
+        memory bandwidth), roof_ns (shortest duration that the chip allows), efficiency_ratio = roof_ns /
+        mean_ns, is_anomaly, mac_ratio, vec_ratio, mte2_ratio (each: mean of the hardware's ratio, weighted by
+        duration), utilisation_ratio (mac_ratio or vec_ratio, else efficiency_ratio) and utilisation_source,
+        bound and bound_source (hardware, roofline); sorted by profile and total.
     """
     return rows_relation(db, [_rated(group) for group in operator_groups(db, table)], _TYPES)
 

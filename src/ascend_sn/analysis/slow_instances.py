@@ -32,10 +32,11 @@ def slow_instances(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `kernel` and `step`.
 
     Returns:
-        One row per kernel beyond 1.3 times the median of its cohort with a modified z score beyond 3.5: profile_id,
-        rank, kernel_id, step_id, step, op_type, input_shapes, output_shapes, ts_ns, dur_ns, median_ns, robust_z,
-        excess_ns = dur_ns - median_ns, cohort_count, cohort_share_ratio (of the cohort's summed time that is excess
-        of its slow kernels); sorted by profile and excess.
+        One row per kernel beyond 1.3 times the median of its cohort with a modified z score beyond 3.5:
+        profile_id, rank, kernel_id, step_id, step, op_type, input_shapes, output_shapes, ts_ns, dur_ns,
+        median_ns, robust_z, excess_ns = dur_ns - median_ns, cohort_count (kernels in the cohort),
+        cohort_share_ratio (of the cohort's summed time that is excess of its slow kernels); sorted by profile
+        and excess.
     """
     return db.sql(f"""
         with busy as (

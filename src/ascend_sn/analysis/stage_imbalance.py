@@ -91,11 +91,13 @@ def combined_imbalance(db: DuckDBPyConnection) -> DuckDBPyRelation:
     A stage stands for the median of its ranks, the other stages for the median of them.
 
     Returns:
-        The ten operators that exceed the other stages most, for each stage that computes longer than they do: stage,
-        stage_count, is_last, ranks, compute_ns, other_compute_ns, excess_ns, excess_ratio (= excess_ns /
-        other_compute_ns), op_type, input_shapes, op_ns, other_op_ns, op_excess_ns (all per step),
-        share_of_excess_ratio, largest_dimension, vocabulary_sized (a dimension of 16,384 or more that no other stage
-        has); by excess and op_excess, the largest first.
+        The ten operators that exceed the other stages most, for each stage that computes longer than they do:
+        stage, stage_count, is_last, ranks, compute_ns, other_compute_ns (the same of the other stages),
+        excess_ns = compute_ns - other_compute_ns, excess_ratio = excess_ns / other_compute_ns, op_type,
+        input_shapes, op_ns (this operator here), other_op_ns (in the other stages), op_excess_ns = op_ns -
+        other_op_ns (all per step), share_of_excess_ratio = op_excess_ns / excess_ns, largest_dimension (of its
+        inputs), vocabulary_sized (a dimension of 16,384 or more that no other stage has); by excess and
+        op_excess, the largest first.
     """
     columns = ", ".join(_PER_PROFILE)
     found = db.sql(f"select {columns} from {COMBINED_VIEW} order by all").fetchall()

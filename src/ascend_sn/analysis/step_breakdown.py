@@ -57,10 +57,11 @@ def step_breakdown(db: DuckDBPyConnection) -> DuckDBPyRelation:
 
         For parity with the profiler's own step trace: preparing_ns (step start to the first kernel it
         launched), stage_ns (first kernel start to last kernel end of the step, without bubble_ns), bubble_ns
-        (receives), tail_ns (last kernel end to step end, 0 when the device ends later), and the same
-        classes inside the stage: stage_compute_ns, stage_communication_ns, stage_overlapped_ns,
-        stage_exposed_comm_ns, stage_free_ns (copies count as free there, as the exporters do it). Null where
-        the step launched no kernel. Sorted by profile and time.
+        (receives), tail_ns (last kernel end to step end, 0 when the device ends later), and the same classes
+        inside the stage: stage_compute_ns, stage_communication_ns, stage_overlapped_ns, stage_exposed_comm_ns
+        (each: as without `stage_`, from first kernel start to last kernel end), stage_free_ns (the rest of the
+        stage; copies count as free there, as the exporters do it). Null where the step launched no kernel.
+        Sorted by profile and time.
     """
     bubbles = _receives(db)
     rows: list[dict[str, Any]] = []

@@ -46,8 +46,9 @@ def step_phases(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `kernel`, `operator`, `step`.
 
     Returns:
-        One row per step (or for the whole capture where nothing marks steps): profile_id, rank, step_id,
-        step, scope, window_ns, data_ns, forward_ns, backward_ns, communication_ns, optimizer_ns, other_ns.
+        One row per step (or for the whole capture where nothing marks steps): profile_id, rank, step_id, step,
+        scope, window_ns, and of it data_ns, forward_ns, backward_ns, communication_ns, optimizer_ns, other_ns
+        (each: the moments given to this phase; they sum to the window).
     """
     host = _host_ranges(db)
     rows: list[dict[str, Any]] = []

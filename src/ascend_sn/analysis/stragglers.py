@@ -137,12 +137,15 @@ def combined_stragglers(db: DuckDBPyConnection) -> DuckDBPyRelation:
     stages are left out.
 
     Returns:
-        One row per profile with kernels, by stage and profile: profile_id, rank, stage, peers (ranks of its stage,
-        itself included), steps, own_ns (median over the steps), peer_own_ns (median of the other ranks), score_ratio =
-        peer_own_ns / own_ns, robust_z, slowest_ratio (share of the steps in which it is the slowest; null without
-        peers), calls, last_calls, last_ratio, chance_ratio, caused_wait_ns (median wait of the others in the calls to
-        which it came last, per step), is_straggler, evidence (by commas), cause (compute, data, host or copy: what
-        exceeds the other ranks' median most; null when not a straggler), and that excess of each part.
+        One row per profile with kernels, by stage and profile: profile_id, rank, stage, peers (ranks of its
+        stage, itself included), steps, own_ns (median over the steps), peer_own_ns (median of the other ranks),
+        score_ratio = peer_own_ns / own_ns, robust_z, slowest_ratio (share of the steps in which it is the
+        slowest; null without peers), calls (with a last one), last_calls (those to which it came last),
+        last_ratio (share of the calls), chance_ratio (probability of so many by chance), caused_wait_ns (median
+        wait of the others in the calls to which it came last, per step), is_straggler, evidence (by commas),
+        cause (compute, data, host or copy: what exceeds the other ranks' median most; null when not a
+        straggler), and compute_excess_ns, data_excess_ns, host_excess_ns, copy_excess_ns (each: this part of
+        its own time over the other ranks' median).
     """
     steps = _dicts(db.sql(f"select {', '.join(_STEP_TYPES)} from {COMBINED_VIEW} where collective_id is null"))
     calls = _dicts(

@@ -43,10 +43,10 @@ def utilisation_map(db: DuckDBPyConnection, chunk_count: int = CHUNKS) -> DuckDB
         chunk_count: Chunks per profile.
 
     Returns:
-        One row per chunk, by profile and time: profile_id, rank, chunk (from 0), ts_ns, dur_ns, busy_ns (some stream
-        ran a kernel, a copy or a collective), compute_ns, busy_ratio and compute_ratio (of the chunk), low_run: number
-        of the run of chunks busy below 50 % that the chunk belongs to, null for the others. A capture shorter than
-        the number of chunks in ns has as many chunks as ns.
+        One row per chunk, by profile and time: profile_id, rank, chunk (from 0), ts_ns, dur_ns, busy_ns (some
+        stream ran a kernel, a copy or a collective), compute_ns, busy_ratio and compute_ratio (each: share of
+        the chunk), low_run (number of the run of chunks busy below 50 % that the chunk belongs to, null for the
+        others). A capture shorter than the number of chunks in ns has as many chunks as ns.
     """
     rows: list[dict[str, Any]] = []
     for activity in activities(db):

@@ -1,0 +1,56 @@
+"""The reference pages are what the code says today, and nothing public is without a page."""
+
+from __future__ import annotations
+
+import re
+from doctest import DocTestFinder, DocTestRunner
+
+import pytest
+
+import asc_tools.profiler
+import ascend.profiler
+import ascend_sn
+from ascend_sn import analysis
+from ascend_sn.model.tables import TABLES
+from scripts import generate_reference
+from scripts.generate_reference import FOLDER, metrics, pages
+
+
+def test_the_pages_are_up_to_date() -> None:
+    stale = [name for name, text in pages().items() if (FOLDER / name).read_text(encoding="utf-8") != text]
+
+    assert stale == [], "run scripts/generate_reference.py"
+
+
+def test_every_table_and_column_has_its_place() -> None:
+    page = (FOLDER / "tables.md").read_text(encoding="utf-8")
+
+    assert [table.name for table in TABLES if f"\n## {table.name}\n" not in page] == []
+    assert [name for table in TABLES for name in table.names if f"`{name}`" not in page] == []
+
+
+def test_every_analysis_has_its_section() -> None:
+    page = (FOLDER / "analyses.md").read_text(encoding="utf-8")
+
+    assert [found.name for found in analysis.ANALYSES if f"\n## {found.name}\n" not in page] == []
+
+
+def test_every_figure_has_a_definition() -> None:
+    assert [(figure, where) for figure, _, where, said in metrics() if not said] == []
+
+
+@pytest.mark.parametrize("module", [ascend_sn, analysis, ascend.profiler, asc_tools.profiler], ids=lambda m: m.__name__)
+def test_every_public_name_is_on_a_page(module: object) -> None:
+    written = " ".join(path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.md")))
+    words = set(re.findall(r"\w+", written))
+
+    public: list[str] = getattr(module, "__all__")  # noqa: B009 - modules of one kind, told apart by name only
+    assert [name for name in public if name.strip("_") not in words] == []
+
+
+def test_a_definition_is_taken_from_behind_the_name() -> None:
+    runner = DocTestRunner()
+    for example in DocTestFinder().find(generate_reference.explanation, globs=vars(generate_reference)):
+        runner.run(example)
+
+    assert (runner.failures, runner.tries) == (0, 3)
