@@ -14,7 +14,7 @@ import msgspec
 
 from ascend_sn.advisor.device_data import silent_devices
 from ascend_sn.advisor.facts import Facts
-from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep
+from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, Phases
 from ascend_sn.advisor.message import Message
 
 __all__ = ["UNEVEN_RATIO", "verdict"]
@@ -47,16 +47,17 @@ class _Data(msgspec.Struct):
     data_share_ratio: float
 
 
-def verdict(facts: Facts, steps: list[MedianStep]) -> list[Message]:
+def verdict(facts: Facts, steps: list[MedianStep], phases: list[Phases]) -> list[Message]:
     """Return what to say about a run, the most important first; never empty.
 
     Args:
         facts: The analysis results.
         steps: What `median_steps` returned for them.
+        phases: What `median_phases` returned for these.
     """
     said = list(_missing_device_data(facts))
     if steps:
-        said += _headline(facts, steps)
+        said += _headline(facts, steps, phases)
         said += _uneven_ranks(steps)
         said += _kind_of_capture(steps)
         if any(step.scope == WHOLE_CAPTURE for step in steps):
@@ -74,7 +75,7 @@ def _missing_device_data(facts: Facts) -> Iterator[Message]:
             yield Message("verdict.no-device-records", {"rank": rank})
 
 
-def _headline(facts: Facts, steps: list[MedianStep]) -> Iterator[Message]:
+def _headline(facts: Facts, steps: list[MedianStep], phases: list[Phases]) -> Iterator[Message]:
     step = max(steps, key=lambda step: step.window_ns - step.compute_ns)
     window = step.window_ns or 1
     losses = {"exposed-comm": step.exposed_comm_ns, "exposed-copy": step.exposed_copy_ns, "free": step.free_ns}
@@ -98,13 +99,22 @@ def _headline(facts: Facts, steps: list[MedianStep]) -> Iterator[Message]:
         yield _communication_limits(step, common)
     elif loss == "free":
         yield Message("verdict.device-free", {**common, "free_ns": step.free_ns, "free_ratio": step.free_ns / window})
-        if step.preparing_ns is not None and step.preparing_ns > step.free_ns / 2:
-            yield Message("verdict.before-first-kernel", {"preparing_ns": step.preparing_ns})
     else:
         copy_ns = step.exposed_copy_ns
         yield Message("verdict.copies-limit", {**common, "copy_ns": copy_ns, "copy_ratio": copy_ns / window})
+    if loss == "free" and data is None:
+        yield from _free_time(step, phases)
     if loss == "exposed-comm" and losses[loss] > 0:
         yield from _communication_parts(facts, step.profile_id)
+
+
+def _free_time(step: MedianStep, phases: list[Phases]) -> Iterator[Message]:
+    """What most of the free time falls together with, if anything."""
+    data_ns = next((row.data_ns for row in phases if row.profile_id == step.profile_id), 0)
+    if data_ns > step.free_ns / 2:
+        yield Message("verdict.loads-data", {"data_ns": data_ns})
+    elif step.preparing_ns is not None and step.preparing_ns > step.free_ns / 2:
+        yield Message("verdict.before-first-kernel", {"preparing_ns": step.preparing_ns})
 
 
 def _communication_limits(step: MedianStep, common: dict[str, object]) -> Message:

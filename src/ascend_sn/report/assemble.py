@@ -8,7 +8,7 @@ import msgspec
 
 from ascend_sn._version import __version__
 from ascend_sn.advisor.facts import Facts
-from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, median_phases, median_steps
+from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, Phases, median_phases, median_steps
 from ascend_sn.advisor.verdict import verdict
 from ascend_sn.analysis import Missing
 from ascend_sn.report.absence import absent
@@ -42,6 +42,7 @@ def assemble(run: Run, language: Language, selection: Selection | None = None) -
     """Return the document of a run, its texts in a language."""
     facts = Facts(run)
     steps = median_steps(facts)
+    phases = median_phases(facts, steps)
     chosen = selection or Selection()
     return Document(
         schema=SCHEMA,
@@ -54,12 +55,12 @@ def assemble(run: Run, language: Language, selection: Selection | None = None) -
                 params=msgspec.to_builtins(message.params),
                 text=language.render(message),
             )
-            for message in verdict(facts, steps)
+            for message in verdict(facts, steps, phases)
         ],
         health=health_section(facts),
         profiles=_profiles(facts),
         steps=_steps(facts),
-        breakdown=_breakdown(facts, steps),
+        breakdown=_breakdown(facts, steps, phases),
         operators=_operators(facts, chosen),
         communication=communication_section(facts, fused_ns=sum(step.fused_ns for step in steps)),
         memory=memory_section(facts, chosen.top_k),
@@ -91,7 +92,7 @@ def _steps(facts: Facts) -> Steps:
     return Steps(collected=True, state="collected", step_count=marked, inferred_count=inferred, rows=rows)
 
 
-def _breakdown(facts: Facts, steps: list[MedianStep]) -> Breakdown:
+def _breakdown(facts: Facts, steps: list[MedianStep], phases: list[Phases]) -> Breakdown:
     pipeline = facts.rows("input_pipeline", "select * from {rows} order by rank nulls last, profile_id", InputPipeline)
     missing = facts.missing("step_breakdown")
     if missing is None and not steps:
@@ -109,7 +110,7 @@ def _breakdown(facts: Facts, steps: list[MedianStep]) -> Breakdown:
         state="collected",
         scope=scope,
         ranks=steps,
-        phases=median_phases(facts, steps),
+        phases=phases,
         input_pipeline=pipeline,
     )
 

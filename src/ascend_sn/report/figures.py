@@ -148,7 +148,7 @@ def heat_map(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Cell],
     The middle of the scale is the median of all cells; half of it or less is lightest, twice of it or more darkest, so
     that small differences look small.
     """
-    size = max(14, min(46, 640 // max(len(columns), 1)))
+    size = max(14, min(54, 640 // max(len(columns), 1)))
     left, top = 56, 30
     middle = median(cell.value for cell in cells) if cells else 1.0
     every = -(-22 // size)
@@ -168,7 +168,7 @@ def heat_map(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Cell],
             f"<title>{_text(cell.title)}</title></rect>"
         )
         if size >= 40:
-            ink = "#000" if place < 0.5 else "#fff"
+            ink = "#000" if place < 0.58 else "#fff"
             pieces.append(
                 f'<text class="cell" x="{x + size / 2:.1f}" y="{y + size / 2 + 3:.1f}" text-anchor="middle" '
                 f'style="fill:{ink}">{_text(cell.text)}</text>'

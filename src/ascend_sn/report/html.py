@@ -132,6 +132,7 @@ def _overview(document: Document, language: Language) -> dict[str, Any]:
         "part_legend": [Part(part.kind, part.label, 0, "") for part in means],
         "pie": donut(means, compute.text, compute.label, language.text("report.pie")),
         "pie_legend": means,
+        "pie_note": language.text("report.pie-ranks", count=len(steps)) if len(steps) > 1 else "",
         **_phases(document, language, {step.profile_id for step in shown}),
     }
 
@@ -182,11 +183,11 @@ def _tiles(document: Document, means: Sequence[Part], language: Language) -> lis
 
 def _rankings(document: Document, view: View) -> dict[str, Any]:
     rows = min(view.top_k or _ROWS, _MOST_ROWS)
-    peaks = [
-        peak
+    sizes = [
+        (max(peak.peak_allocated_bytes or 0, peak.peak_reserved_bytes or 0, peak.peak_active_bytes or 0), peak)
         for peak in document.memory.peaks
-        if peak.peak_allocated_bytes or peak.peak_reserved_bytes or peak.peak_active_bytes
     ]
+    peaks = [peak for size, peak in sorted(sizes, key=lambda pair: -pair[0]) if size]
     return {
         "kernels": document.operators.kernels[:rows],
         "operators": document.operators.operators[:rows],

@@ -23,13 +23,14 @@ def memory_curves(document: Document, language: Language) -> dict[str, Any]:
     shown = [curve for curve in curves if highest is not None and curve.profile_id == highest.profile_id]
     # Components with both an allocated and a reserved curve tell most.
     shown.sort(key=lambda curve: (not any(curve.allocated_bytes), -_height(curve)))
+    end_ns = max((curve.ts_ns[-1] for curve in shown[:_CURVES] if curve.ts_ns), default=0)
     note = ""
     if highest is not None:
         several = len({peak.profile_id for peak in document.memory.peaks}) > 1
         name = rank_text(highest.rank, language)
         note = language.text("memory.highest", rank=name) if several else name
     return {
-        "curves": [{"title": curve.component, "figure": _figure(curve, language)} for curve in shown[:_CURVES]],
+        "curves": [{"title": curve.component, "figure": _figure(curve, end_ns, language)} for curve in shown[:_CURVES]],
         "curve_note": note,
         "curve_legend": [
             Part("allocated", language.text("column.allocated"), 0, ""),
@@ -44,13 +45,11 @@ def _height(curve: Curve) -> int:
     )
 
 
-def _figure(curve: Curve, language: Language) -> Any:
+def _figure(curve: Curve, end_ns: int, language: Language) -> Any:
     height = _height(curve)
     unit = 1 << max(0, (height // 4).bit_length() - 1)
     y_ticks = [(float(unit * number), bytes_text(unit * number)) for number in range(height // unit + 1)]
-    x_ticks = [
-        (tick, duration_text(tick) if tick else "0") for tick in even_ticks(curve.ts_ns[-1] if curve.ts_ns else 0)
-    ]
+    x_ticks = [(tick, duration_text(tick) if tick else "0") for tick in even_ticks(end_ns)]
     lines = (
         Line("allocated", language.text("column.allocated"), tuple(curve.allocated_bytes)),
         Line("reserved", language.text("column.reserved"), tuple(curve.reserved_bytes)),
