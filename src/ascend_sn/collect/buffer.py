@@ -9,11 +9,12 @@ from threading import RLock
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 __all__ = ["Columns", "SpanBuffer"]
 
-Columns = tuple["array[int]", ...]
-"""One array per column of `trace_schema.COLUMNS`, in its order, all of one length."""
+Columns = tuple["Any", ...]
+"""One array (of `array` or numpy) per column of `trace_schema.COLUMNS`, in its order, all of one length."""
 
 _ARRAY_TYPES = "Biiqqqq"
 

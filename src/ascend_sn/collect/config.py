@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from ascend_sn.collect.schedule import Schedule
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 __all__ = ["ProfilerConfig"]
 
@@ -20,7 +22,14 @@ FIELDS = (
     "enable_memory",
     "sample_interval",
     "device_id",
+    "trace_level",
+    "comm_level",
+    "backend",
+    "schedule",
+    "max_size",
 )
+BACKENDS = ("auto", "host", "torch")
+DEFAULT_MAX_SIZE = 2 << 30
 _ALIASES = ("enable通信",)
 
 
@@ -38,6 +47,15 @@ class ProfilerConfig:
         sample_interval: Time between two samples in microseconds. Every source has a floor; the interval that
             was reached is stored beside the one asked for.
         device_id: Accelerator of this process on its host.
+        trace_level: 1 records times of operators, 2 also the shapes and types of their inputs, 3 also call
+            stacks and modules.
+        comm_level: 1 records the time of each collective, 2 also size and group, 3 also its parts where the
+            device gives them.
+        backend: `host` records what the program marks and nothing else, `torch` records through PyTorch's
+            profiler (processor and CUDA), `auto` through that of the framework that the program has loaded.
+        schedule: Which steps to record, counted by `step()`; None records all. A `Schedule`, or its parts as a
+            dict.
+        max_size: Bytes that the files of this process may take; recording ends there, and says so.
 
     Raises:
         TypeError: An argument that does not exist; the message names the nearest one that does.
@@ -53,6 +71,11 @@ class ProfilerConfig:
     enable_memory: bool
     sample_interval: float
     device_id: int | None
+    trace_level: int
+    comm_level: int
+    backend: str
+    schedule: Schedule | None
+    max_size: int
 
     def __init__(
         self,
@@ -65,6 +88,11 @@ class ProfilerConfig:
         enable_memory: bool = False,
         sample_interval: float = DEFAULT_SAMPLE_INTERVAL_US,
         device_id: int | None = None,
+        trace_level: int = 2,
+        comm_level: int = 3,
+        backend: str = "auto",
+        schedule: Schedule | Mapping[str, int] | None = None,
+        max_size: int = DEFAULT_MAX_SIZE,
         **unknown: object,
     ) -> None:
         for name in unknown:
@@ -73,6 +101,13 @@ class ProfilerConfig:
             raise ValueError("output_path is empty")
         if not sample_interval > 0:
             raise ValueError(f"sample_interval is in microseconds and above 0, not {sample_interval!r}")
+        for name, level in (("trace_level", trace_level), ("comm_level", comm_level)):
+            if level not in (1, 2, 3):
+                raise ValueError(f"{name} is 1, 2 or 3, not {level!r}")
+        if backend not in BACKENDS:
+            raise ValueError(f"backend is one of {', '.join(BACKENDS)}, not {backend!r}")
+        if not max_size > 0:
+            raise ValueError(f"max_size is in bytes and above 0, not {max_size!r}")
         if None not in (enable_comm, enable通信) and bool(enable_comm) != bool(enable通信):
             raise ValueError("enable_comm and enable通信 are one argument and were given different values")
         communication = enable_comm if enable_comm is not None else enable通信
@@ -83,6 +118,11 @@ class ProfilerConfig:
         self.enable_memory = bool(enable_memory)
         self.sample_interval = sample_interval
         self.device_id = device_id
+        self.trace_level = trace_level
+        self.comm_level = comm_level
+        self.backend = backend
+        self.schedule = schedule if schedule is None or isinstance(schedule, Schedule) else Schedule(**schedule)
+        self.max_size = max_size
 
     @property
     def enable通信(self) -> bool:
@@ -101,6 +141,7 @@ class ProfilerConfig:
         """Return the settings as they stand in the trace; the path is left out, it is where the file lies."""
         settings: dict[str, object] = {name: getattr(self, name) for name in FIELDS if name != "output_path"}
         settings["trace_ops"] = None if self.trace_ops is None else list(self.trace_ops)
+        settings["schedule"] = None if self.schedule is None else self.schedule.as_json_object()
         settings["sample_interval_us"] = settings.pop("sample_interval")
         return settings
 

@@ -39,6 +39,22 @@ class NameTable:
         found = self._numbers.get(key)
         return self._add(key, text, attributes) if found is None else found
 
+    def of_framework(self, text: str, category: str, arguments: tuple[tuple[str, str], ...]) -> int:
+        """Return the number of a call that a framework's profiler named, with what it says of the call."""
+        key = (text, category, arguments)
+        found = self._numbers.get(key)
+        if found is not None:
+            return found
+        attributes: dict[str, object] = {"category": category}
+        if arguments:
+            attributes["args"] = dict(arguments)
+        return self._add(key, text, attributes)
+
+    def document(self, text: str) -> int:
+        """Return the number of a text of any length, such as JSON; for the few that describe a whole capture."""
+        found = self._numbers.get(text)
+        return self._add(text, text, {}, limit=None) if found is None else found
+
     def take_pending(self) -> bytes:
         """Return the records not handed out yet, as whole lines."""
         with self._lock:
@@ -50,8 +66,10 @@ class NameTable:
         with self._lock:
             self._pending.insert(0, lines)
 
-    def _add(self, key: object, text: str, attributes: Mapping[str, object]) -> int:
-        text = str(text)[:MAX_NAME_LENGTH]
+    def _add(
+        self, key: object, text: str, attributes: Mapping[str, object], *, limit: int | None = MAX_NAME_LENGTH
+    ) -> int:
+        text = str(text)[:limit]
         with self._lock:
             found = self._numbers.get(key)
             if found is not None:

@@ -11,8 +11,9 @@ from ascend_sn.collect.environment import job_place
 from ascend_sn.collect.exit_hook import ExitHook
 from ascend_sn.collect.faults import FaultLog
 from ascend_sn.collect.fork import forget_in_children
+from ascend_sn.collect.scheduled import ScheduledRun
 from ascend_sn.collect.scopes import OpScope, recorded_function
-from ascend_sn.model.trace_schema import SPAN
+from ascend_sn.model.trace_schema import MISSING_STEPS_METRIC, SPAN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,14 +55,15 @@ class Profiler:
         self._trace: Trace | None = None
         self._recorder: Recorder | None = None  # set while recording
         self._exit_hook: ExitHook | None = None
+        self._scheduled: ScheduledRun | None = None
         self._starts_by_use = True
         self._started_by_use = False
         self._span_cost_ns = 0
 
     @property
     def is_recording(self) -> bool:
-        """Whether a session is open."""
-        return self._recorder is not None
+        """Whether a session is open; also while a schedule lets steps pass unrecorded."""
+        return self._recorder is not None or self._scheduled is not None
 
     @property
     def output_folder(self) -> str | None:
@@ -97,7 +99,7 @@ class Profiler:
             ProfilerPathError: The output folder cannot be written; the profiler is as before.
         """
         with self._lock:
-            if self._recorder is not None and not self._started_by_use:
+            if self.is_recording and not self._started_by_use:
                 from ascend_sn.errors import ProfilerStateError
 
                 raise ProfilerStateError(
@@ -238,9 +240,14 @@ class Profiler:
             n: Number of the step that ends. Without it, one more than the last, from 0.
         """
         try:
+            if self._scheduled is not None:
+                self._step_of_schedule(n)
+                return
             recorder = self._recorder or self._begin_by_use()
             if recorder is not None:
                 recorder.mark_step(n)
+                if self._trace is not None:
+                    self._trace.turn_window(self.config)
         except Exception:  # noqa: BLE001 - the boundary to the user's program
             self._faults.exception("step")
 
@@ -287,6 +294,7 @@ class Profiler:
             self._trace.abandon()
         self._trace = None
         self._recorder = None
+        self._scheduled = None
         self._starts_by_use = False
         if self._exit_hook is not None:
             self._exit_hook.cancel()
@@ -307,11 +315,11 @@ class Profiler:
         with self._lock:
             if self._recorder is None and self._starts_by_use:
                 self._starts_by_use = False  # whatever comes of it: a failure is not repeated at every call
-                self._open_session(self.config)
+                self._open_session(self.config, by_use=True)
                 self._started_by_use = True
             return self._recorder
 
-    def _open_session(self, config: ProfilerConfig) -> None:
+    def _open_session(self, config: ProfilerConfig, *, by_use: bool = False) -> None:
         from ascend_sn.collect.overhead import span_cost_ns
         from ascend_sn.collect.trace import Trace, scratch_recorder
 
@@ -322,7 +330,7 @@ class Profiler:
                 scratch = Profiler()
                 scratch._recorder = scratch_recorder()
                 self._span_cost_ns = span_cost_ns(scratch.start_op, scratch.stop_op)
-            trace = Trace(output, config, job_place(), span_cost_ns=self._span_cost_ns)
+            trace = Trace(output, config, job_place(), self._faults, span_cost_ns=self._span_cost_ns)
         self._close_session()  # one that was started by use goes over into the new one
         if self._trace is not None and self._trace is not trace:
             self._trace.close()
@@ -330,19 +338,55 @@ class Profiler:
         self.config = config
         self._starts_by_use = False
         self._trace = trace
-        trace.start_session(config, self._tick)
-        self._recorder = trace.recorder
         self._exit_hook = ExitHook(self.stop)
+        if config.schedule is not None and not by_use:
+            self._scheduled = ScheduledRun(config.schedule)
+            self._follow_schedule(self._scheduled)
+            return
+        # A program that only marks its spans has not asked for more: a loaded framework is left alone then.
+        trace.start_session(config, self._tick, with_framework=not by_use or config.backend != "auto")
+        self._recorder = trace.recorder
+
+    def _step_of_schedule(self, number: int | None) -> None:
+        with self._lock:
+            scheduled, recorder = self._scheduled, self._recorder
+            if scheduled is None:
+                return
+            if recorder is not None:
+                recorder.mark_step(number)
+            scheduled.step_ended()
+            self._follow_schedule(scheduled)
+
+    def _follow_schedule(self, scheduled: ScheduledRun) -> None:
+        """Do what the step that begins asks for."""
+        trace = self._trace
+        if trace is None:
+            return
+        if self._recorder is not None and scheduled.is_cycle_over:
+            self._recorder = None
+            trace.end_session()
+        if scheduled.begins_warmup:
+            trace.warm_up(self.config)
+        elif scheduled.is_active and self._recorder is None:
+            trace.start_session(self.config, self._tick, step=scheduled.step)
+            self._recorder = trace.recorder
 
     def _close_session(self) -> None:
-        trace = self._trace
-        if self._recorder is None or trace is None:
+        trace, scheduled = self._trace, self._scheduled
+        if not self.is_recording or trace is None:
             return
-        self._recorder = None
+        was_open, self._recorder, self._scheduled = self._recorder is not None, None, None
         if self._exit_hook is not None:
             self._exit_hook.cancel()
             self._exit_hook = None
-        trace.end_session()
+        if scheduled is not None and scheduled.missing_text is not None:
+            self._faults.warning("short schedule", scheduled.missing_text)
+            trace.recorder.metric(MISSING_STEPS_METRIC, scheduled.missing_steps)
+        if was_open:
+            trace.end_session()
+        if scheduled is not None and not scheduled.kept_steps and not trace.has_content:
+            self._trace = None
+            trace.discard()
 
     def _tick(self) -> None:
         try:

@@ -70,6 +70,7 @@ class Recorder:
         self._next_step = 0
         self._mark_ns = 0
         self._session_ns = 0
+        self._session_end_ns = 0
         self._here = _ThreadSpans(self)
 
     @property
@@ -104,14 +105,25 @@ class Recorder:
             self._sequences[group] = number + 1
         return number
 
-    def mark_step(self, number: int | None) -> None:
-        """End the current step and begin the next one; numbers count up from the last one given."""
+    def mark_step(self, number: int | None, origin: str | None = None) -> None:
+        """End the current step and begin the next one; numbers count up from the last one given.
+
+        Args:
+            number: Number of the step that ends.
+            origin: What showed the step, where the program did not mark it.
+        """
         with self._lock:
             now_ns = self.clock.now_ns()
             step = self._next_step if number is None else int(number)
             self._next_step = step + 1
             begin_ns, self._mark_ns = self._mark_ns, now_ns
-        self.buffer.append(STEP, self._here.number, NOT_GIVEN, begin_ns, now_ns - begin_ns, step, NOT_GIVEN)
+        name_id = NOT_GIVEN if origin is None else self.names.number(origin)
+        self.buffer.append(STEP, self._here.number, name_id, begin_ns, now_ns - begin_ns, step, NOT_GIVEN)
+
+    def begin_step_here(self) -> None:
+        """Let the current step begin now: what went before was the recorder's own work."""
+        with self._lock:
+            self._mark_ns = self.clock.now_ns()
 
     def metric(self, name: str, value: float) -> None:
         """Record a logged value."""
@@ -125,9 +137,17 @@ class Recorder:
         """Record that rows were lost before this moment; for the thread that writes and makes room."""
         self.buffer.append(LOST, self._here.number, NOT_GIVEN, self.clock.now_ns(), 0, count, NOT_GIVEN)
 
-    def start_session(self, config_text: str, realtime_ns: int) -> None:
-        """Open the next session; `realtime_ns` is the wall clock, which shows the drift of `ts_ns`."""
+    def start_session(self, config_text: str, realtime_ns: int, step: int | None = None) -> None:
+        """Open the next session.
+
+        Args:
+            config_text: Settings, as JSON.
+            realtime_ns: The wall clock, which shows the drift of `ts_ns`.
+            step: Number of the step that begins; without it, numbers go on.
+        """
         self.session += 1
+        if step is not None:
+            self._next_step = step
         config_id = self.names.number(config_text)
         with self._lock:
             now_ns = self._session_ns = self._mark_ns = self.clock.now_ns()
@@ -142,7 +162,12 @@ class Recorder:
             for _ in range(len(stack)):
                 _, kind, name_id, start_ns, value, ref = stack.pop()
                 self.buffer.append(kind | OPEN_FLAG, thread, name_id, start_ns, end_ns - start_ns, value, ref)
-        start_ns = self._session_ns
+        self._session_end_ns = end_ns
+        self.repeat_session_end()
+
+    def repeat_session_end(self) -> None:
+        """Record the end of the session once more, for a trace that had no room for the first one."""
+        start_ns, end_ns = self._session_ns, self._session_end_ns
         self.buffer.append(
             SESSION_END, self._here.number, NOT_GIVEN, start_ns, end_ns - start_ns, self.session, NOT_GIVEN
         )

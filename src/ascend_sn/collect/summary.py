@@ -6,6 +6,7 @@ from ascend_sn.collect.recorder import int64_as_double
 from ascend_sn.model.trace_schema import (
     COMPUTE_CLASSES,
     DATA_TIME_METRIC,
+    FRAME,
     LOST,
     METRIC,
     OPEN_FLAG,
@@ -70,10 +71,15 @@ class Totals:
         # how much of it was given to plain computing.
         self._unclaimed: dict[int, list[tuple[int, int, int]]] = {}
 
+    @property
+    def has_spans(self) -> bool:
+        """Whether a span or an operator was counted."""
+        return bool(self.spans)
+
     def add(self, columns: Columns) -> None:
         """Add rows; on each thread inner spans come before the outer ones, as they end first."""
         for kind, thread, name_id, ts_ns, dur_ns, value, _ in zip(*columns, strict=True):
-            if kind >= SPAN:
+            if SPAN <= kind & ~OPEN_FLAG < FRAME:
                 self._add_span(kind & ~OPEN_FLAG, thread, name_id, ts_ns, dur_ns)
             elif kind == METRIC:
                 _sum_of(self.metrics, name_id).add(int64_as_double(value))

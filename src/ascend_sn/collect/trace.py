@@ -8,6 +8,7 @@ from time import perf_counter_ns, time_ns
 
 from ascend_sn._version import __version__
 from ascend_sn.collect.buffer import SpanBuffer
+from ascend_sn.collect.framework import FrameworkRecorder
 from ascend_sn.collect.names import NameTable
 from ascend_sn.collect.recorder import Clock, Recorder
 from ascend_sn.collect.run_folder import create_run_folder
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ascend_sn.collect.buffer import Columns
     from ascend_sn.collect.config import ProfilerConfig
     from ascend_sn.collect.environment import JobPlace
+    from ascend_sn.collect.faults import FaultLog
 
 __all__ = ["Trace", "scratch_recorder"]
 
@@ -47,7 +49,9 @@ SAMPLE_FLOOR_US = 50_000
 class Trace:
     """The recording of one process into one folder, over any number of sessions."""
 
-    def __init__(self, output: str, config: ProfilerConfig, place: JobPlace, *, span_cost_ns: int) -> None:
+    def __init__(
+        self, output: str, config: ProfilerConfig, place: JobPlace, faults: FaultLog, *, span_cost_ns: int
+    ) -> None:
         """Create folder and files.
 
         Raises:
@@ -59,7 +63,12 @@ class Trace:
         self.names = NameTable()
         self.totals = Totals(self.names)
         self._lock = threading.RLock()
+        self._faults = faults
         self._is_flushing = False
+        self._is_full = False
+        self._limit_bytes = config.max_size
+        self._framework: FrameworkRecorder | None = None
+        self._framework_row_count = 0
         self._span_cost_ns = span_cost_ns
         self._flush_ns = 0
         self._sampling = False
@@ -67,7 +76,7 @@ class Trace:
         self._pause = threading.Lock()  # held while the writing thread has nothing to do
         self._pause.acquire()
         self._stopping = False
-        folder = create_run_folder(output, place, start_ns=clock.realtime_ns, host=host, pid=os.getpid())
+        self._folder = folder = create_run_folder(output, place, start_ns=clock.realtime_ns, host=host, pid=os.getpid())
         try:
             self._writer = TraceWriter(folder, _metadata(config, place, clock, host))
         except OSError as error:
@@ -76,6 +85,7 @@ class Trace:
             folder.discard()
             raise ProfilerPathError(folder.path, f"cannot write there: {error.strerror}") from error
         self.path = folder.path
+        self._limit_bytes = _limit_bytes(config, folder.path, faults)
         self.buffer = SpanBuffer(BUFFER_ROWS, wake=self._wake, make_room=self.flush)
         self.recorder = Recorder(self.buffer, self.names, clock)
 
@@ -84,13 +94,36 @@ class Trace:
         """Whether both files still exist under their names (a user may have cleared the folder)."""
         return all(os.path.exists(os.path.join(self.path, name)) for name in (TRACE_NAME, NAMES_NAME))
 
-    def start_session(self, config: ProfilerConfig, tick: Callable[[], None]) -> None:
-        """Open a session and start the writing thread, which calls `tick` at every turn."""
+    @property
+    def has_content(self) -> bool:
+        """Whether the program or its framework did something that was recorded."""
+        return self._framework_row_count > 0 or self.totals.has_spans
+
+    def warm_up(self, config: ProfilerConfig) -> None:
+        """Let the framework's profiler get ready; the next session records with it."""
+        self._framework = FrameworkRecorder(config, self.recorder.clock, self.path, self.names, self._faults)
+        self._framework.warm_up()
+
+    def start_session(
+        self, config: ProfilerConfig, tick: Callable[[], None], *, step: int | None = None, with_framework: bool = True
+    ) -> None:
+        """Open a session and start the writing thread, which calls `tick` at every turn.
+
+        Args:
+            config: Settings of the session.
+            tick: Called by the writing thread.
+            step: Number of the step that begins; without it, numbers go on.
+            with_framework: Whether the work of a loaded framework is recorded too.
+        """
         interval_s = FLUSH_INTERVAL_S
         self._sampling = config.enable_memory
         if config.enable_memory:
             interval_s = min(max(config.sample_interval, SAMPLE_FLOOR_US) / 1e6, FLUSH_INTERVAL_S)
-        self.recorder.start_session(_session_text(config, interval_s), time_ns())
+        if with_framework and self._framework is None:
+            self._framework = FrameworkRecorder(config, self.recorder.clock, self.path, self.names, self._faults)
+        if self._framework is not None:
+            self._framework.start()
+        self.recorder.start_session(_session_text(config, interval_s), time_ns(), step)
         self._stopping = False
         self._thread = threading.Thread(
             target=self._write_until_stopped, args=(interval_s, tick), name="ascend-sn-writer", daemon=True
@@ -105,14 +138,32 @@ class Trace:
         if thread is not None and thread is not threading.current_thread():
             thread.join()
         self._thread = None
+        if self._framework is not None:
+            self._framework.stop()
         if self._sampling:
             self.sample()
         self.recorder.metric(SPAN_COST_METRIC, self._span_cost_ns)
         self.recorder.metric(FLUSH_METRIC, self._flush_ns)
         self.recorder.end_session()
         self.flush()
+        self._write_framework_rows()
+        self._framework = None
         with self._lock:
+            self._write_what_was_lost()
             self._writer.finish()
+
+    def turn_window(self, config: ProfilerConfig) -> None:
+        """Write what the framework's profiler holds once that is much, and go on; between two steps."""
+        framework = self._framework
+        if framework is None or not framework.is_due:
+            return
+        framework.stop()
+        self._write_framework_rows()
+        self._framework = None
+        if not self._is_full:
+            self._framework = FrameworkRecorder(config, self.recorder.clock, self.path, self.names, self._faults)
+            self._framework.start()
+        self.recorder.begin_step_here()
 
     def tick(self) -> None:
         """Take a sample when asked for, and write."""
@@ -153,6 +204,12 @@ class Trace:
         with self._lock:
             return summary_text(self.totals, title=f"ascend-sn: recorded into {self.path}")
 
+    def discard(self) -> None:
+        """Take the files away again: nothing was recorded."""
+        with self._lock:
+            self._writer.release()
+            self._folder.discard()
+
     def abandon(self) -> None:
         """Close the files in a forked child, where no lock of the parent can be trusted."""
         self._writer.close()
@@ -163,7 +220,7 @@ class Trace:
             self._writer.close()
 
     def _write_waiting_rows(self) -> None:
-        lost_count = self.buffer.take_lost()
+        lost_count = 0 if self._is_full else self.buffer.take_lost()  # a full trace says it once, at its end
         if lost_count:
             self.recorder.lost(lost_count)
         columns = self.buffer.drain()
@@ -177,11 +234,44 @@ class Trace:
         if columns is None:
             return
         self.totals.add(columns)
+        self._write_batch(columns)
+
+    def _write_batch(self, columns: Columns) -> None:
+        if self._is_full or self._writer.size_bytes > self._limit_bytes:
+            if not self._is_full:
+                self._is_full = True
+                limit = f"{self._limit_bytes / 1e6:.3g} MB"
+                self._faults.warning("size limit", f"{self.path} has reached its limit of {limit}; recording ends")
+            self._count_as_lost(columns)
+            return
         try:
             self._writer.write_batch(columns)
         except OSError:
             self._count_as_lost(columns)
             raise
+
+    def _write_framework_rows(self) -> None:
+        if self._framework is None:
+            return
+        batches = self._framework.rows()
+        self._framework_row_count += sum(len(columns[0]) for columns in batches[1:])  # the first one is the window
+        with self._lock:
+            self._writer.write_names(self.names.take_pending())
+            for columns in batches:
+                self._write_batch(columns)
+
+    def _write_what_was_lost(self) -> None:
+        """Say how much a full trace did not take: the rows that end the session are few and always fit."""
+        if not self._is_full:
+            return
+        self._is_full = False
+        limit, self._limit_bytes = self._limit_bytes, 1 << 62
+        try:
+            self.recorder.lost(self.buffer.take_lost())
+            self.recorder.repeat_session_end()
+            self._write_waiting_rows()
+        finally:
+            self._limit_bytes = limit
 
     def _count_as_lost(self, columns: Columns | None) -> None:
         if columns is not None:
@@ -205,6 +295,19 @@ class Trace:
 def scratch_recorder() -> Recorder:
     """Return a recorder without files, to measure with."""
     return Recorder(SpanBuffer(BUFFER_ROWS), NameTable(), Clock(time_ns(), perf_counter_ns()))
+
+
+def _limit_bytes(config: ProfilerConfig, path: str, faults: FaultLog) -> int:
+    """Return what the files may take: the limit asked for, or what the disk has room for."""
+    space = os.statvfs(path)
+    free = space.f_bavail * space.f_frsize
+    if free >= config.max_size:
+        return config.max_size
+    size_mb, free_mb = config.max_size / 1e6, free / 1e6
+    faults.warning(
+        "little space", f"{path} has {free_mb:.0f} MB free, max_size is {size_mb:.0f} MB: recording ends before it"
+    )
+    return free - free // 20
 
 
 def _metadata(config: ProfilerConfig, place: JobPlace, clock: Clock, host: str) -> dict[str, str]:

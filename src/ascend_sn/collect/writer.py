@@ -76,9 +76,13 @@ class TraceWriter:
         os.fsync(self._folder.names)
         os.fsync(self._folder.trace)
 
+    def release(self) -> None:
+        """Let go of the stream; the files stay open for who owns them."""
+        self._stream.release()
+
     def close(self) -> None:
         """Close the files."""
-        self._stream.release()
+        self.release()
         os.close(self._folder.names)
         os.close(self._folder.trace)
 

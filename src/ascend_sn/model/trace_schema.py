@@ -46,6 +46,12 @@ COUNTER = 6
 MEMORY = 7
 OPERATOR = 8
 LOST = 9
+HOST_CALL = 10
+KERNEL = 11
+MEMORY_TOTAL = 12
+FLOW_START = 13
+FLOW_END = 14
+CAPTURE = 15
 SPAN = 16
 SPAN_COMPUTE = 17
 SPAN_COMMUNICATION = 18
@@ -55,6 +61,7 @@ SPAN_OTHER = 21
 SPAN_FORWARD = 22
 SPAN_BACKWARD = 23
 SPAN_OPTIMIZER = 24
+FRAME = 32
 DEFAULT_GROUP = "default"
 """Communicator of a collective for which no group was named: all ranks of the job."""
 
@@ -73,6 +80,9 @@ SPAN_CLASSES = (
 )
 """What `start_op(kind=...)` accepts, and the row kind that says so; a plain `SPAN` leaves it to the name."""
 
+STEP_ORIGINS = ("optimizer", "data loader")
+"""Name of a STEP row that was found and not marked by the program: what showed it."""
+
 COMPUTE_CLASSES = ("compute", "forward", "backward", "optimizer")
 """Classes whose time counts as computing."""
 
@@ -80,6 +90,7 @@ DATA_TIME_METRIC = "data_time"
 """A `log_metric` of this name holds seconds spent on loading data."""
 
 SPAN_COST_METRIC = "profiler.span_cost_ns"
+MISSING_STEPS_METRIC = "profiler.missing_steps"
 FLUSH_METRIC = "profiler.flush_ns"
 RESIDENT_COUNTER = "process.resident_bytes"
 

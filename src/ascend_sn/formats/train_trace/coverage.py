@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
+from ascend_sn.formats.kineto.coverage import coverage as kineto_coverage
+from ascend_sn.model.capture import Capture
 from ascend_sn.model.ledger import CoverageEntry
 from ascend_sn.model.rows import Rows
 
-__all__ = ["coverage_of"]
+__all__ = ["coverage_of", "framework_coverage"]
 
 _HOST_ONLY: Final = "recorded without a framework"
 _UNSUPPORTED: Final = {
@@ -59,3 +62,35 @@ def _entry(name: str, tables: Mapping[str, Rows], config: Mapping[str, Any], is_
             return [CoverageEntry(name, "unsupported", _UNSUPPORTED[name])]
         return [CoverageEntry(name, "missing", "nothing was recorded")]
     return [CoverageEntry(name, "empty", "", _TURN_ON[name])]
+
+
+_OURS: Final = (
+    ("profile_memory", _MEMORY_ON),
+    ("record_shapes", "ProfilerConfig(trace_level=2)"),
+    ("with_stack", "ProfilerConfig(trace_level=3)"),
+    ("activities", "ProfilerConfig(enable_ops=True)"),
+)
+
+
+def framework_coverage(capture: Capture, about: Mapping[str, Any], launch_count: int) -> list[CoverageEntry]:
+    """Return the coverage of a capture by a framework's profiler, in the words of our own settings.
+
+    Args:
+        capture: The capture with its tables.
+        about: What the recorder wrote of the profiler's settings.
+        launch_count: Host calls that launch device work.
+    """
+    entries = kineto_coverage(capture, dict(about), capture.header.device_kind == "cpu", launch_count)
+    known = {entry.table_name for entry in entries if entry.column_name is None}
+    for name, turn_on in (("metric", _TURN_ON["metric"]), ("counter", _MEMORY_ON)):
+        if name in known and not len(capture.rows(name)):
+            entries = [entry for entry in entries if entry.table_name != name]
+            entries.append(CoverageEntry(name, "empty", "", turn_on))
+        elif name not in known and len(capture.rows(name)):
+            entries.append(CoverageEntry(name, "collected"))
+    return [_in_our_words(entry) for entry in entries]
+
+
+def _in_our_words(entry: CoverageEntry) -> CoverageEntry:
+    turn_on = next((ours for theirs, ours in _OURS if theirs in entry.turn_on), entry.turn_on)
+    return replace(entry, turn_on=turn_on)

@@ -17,7 +17,7 @@ __all__ = ["counter_rows", "group_rows", "memory_rows", "metric_rows", "operator
 _MAX_MEMBERS: Final = 1_000_000
 
 
-def step_rows(marks: Events, session_start: Int64, activity: Int64) -> Rows:
+def step_rows(marks: Events, names: Names, session_start: Int64, activity: Int64) -> Rows:
     """Return the steps in time order.
 
     A program that calls `step()` at the top of its loop marks an empty stretch before the first one: the
@@ -25,6 +25,7 @@ def step_rows(marks: Events, session_start: Int64, activity: Int64) -> Rows:
 
     Args:
         marks: Rows of kind STEP.
+        names: Texts of the trace.
         session_start: Start of each session, ascending.
         activity: Start of every span and logged value, ascending.
     """
@@ -43,8 +44,16 @@ def step_rows(marks: Events, session_start: Int64, activity: Int64) -> Rows:
         session=session,
         ts_ns=marks.ts_ns,
         dur_ns=marks.dur_ns,
-        origin="mark",
+        origin=_origins(marks.name_id, names),
     )
+
+
+def _origins(name_id: Int64, names: Names) -> Text:
+    named = np.where(name_id == NOT_GIVEN, 0, 1)
+    found = names.column(name_id[named == 1])
+    codes = np.zeros(len(name_id), np.int32)
+    codes[named == 1] = found.codes + 1
+    return Text(codes, ["mark", *found.values])
 
 
 def metric_rows(values: Events, names: Names, steps: Rows) -> Rows:

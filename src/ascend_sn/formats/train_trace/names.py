@@ -34,6 +34,8 @@ class Name(msgspec.Struct, frozen=True):
     input_dtypes: str | None = None
     output_shapes: str | None = None
     output_dtypes: str | None = None
+    category: str | None = None
+    args: dict[str, str] | None = None
 
 
 class Names:

@@ -11,15 +11,18 @@ import numpy as np
 
 from ascend_sn.errors import EmptyInputError, InputError
 from ascend_sn.formats.heads import read_head
+from ascend_sn.formats.kineto.reader import tables_of
 from ascend_sn.formats.reader import HEAD_BYTES, Candidate, Reader, Source
 from ascend_sn.formats.train_trace import marks, spans
-from ascend_sn.formats.train_trace.coverage import coverage_of
+from ascend_sn.formats.train_trace.coverage import coverage_of, framework_coverage
+from ascend_sn.formats.train_trace.framework import about_windows, sifted_of
 from ascend_sn.formats.train_trace.names import Names, Small, read_names
 from ascend_sn.formats.train_trace.stream import Events, is_trace_head, read_events
 from ascend_sn.model import trace_schema as schema
 from ascend_sn.model.capture import Capture, DeviceKind, ProfileHeader
 from ascend_sn.model.ledger import Ledger
-from ascend_sn.model.rows import Rows, Text
+from ascend_sn.model.rows import Rows, Text, concatenate
+from ascend_sn.model.tables import SPAN
 
 __all__ = ["READER"]
 
@@ -28,9 +31,10 @@ _LAST_NS: Final = (1 << 63) - 1
 _KNOWN_KINDS: Final = np.isin(
     np.arange(256),
     [
-        *range(schema.SESSION_START, schema.LOST + 1),
+        *range(schema.SESSION_START, schema.CAPTURE + 1),
         *range(schema.SPAN, schema.SPAN_OPTIMIZER + 1),
         *range(schema.SPAN | schema.OPEN_FLAG, (schema.SPAN_OPTIMIZER | schema.OPEN_FLAG) + 1),
+        schema.FRAME,
     ],
 )
 
@@ -107,7 +111,12 @@ def _capture(source: Source, path: Path) -> Capture:
     ledger = Ledger()
     file = _relative(source, path)
     trace = _trace(source, path, file, ledger)
-    tables = _tables(trace, file, ledger)
+    windows = about_windows(trace.of(schema.CAPTURE), trace.names, file, ledger)
+    kind, launch_count = _kind_of_header(trace), 0
+    if windows:
+        kind, tables, launch_count = _framework_tables(trace, windows[0], file, ledger)
+    else:
+        tables = _tables(trace, file, ledger)
     if trace.names.lost - {schema.NOT_GIVEN}:
         ledger.add(
             _relative(source, path.with_name(schema.NAMES_NAME)),
@@ -115,8 +124,13 @@ def _capture(source: Source, path: Path) -> Capture:
             count=len(trace.names.lost),
             example="rows are complete, their names are numbers",
         )
-    coverage = coverage_of(tables, trace.config, trace.process.device_kind == "host")
-    return Capture(_header(source, path, trace), tables, coverage, ledger)
+    _note_filter(windows, file, ledger)
+    capture = Capture(_header(source, path, trace, kind), tables, ledger=ledger)
+    if windows:
+        capture.coverage = framework_coverage(capture, windows[0], launch_count)
+    else:
+        capture.coverage = coverage_of(tables, trace.config, kind == "host")
+    return capture
 
 
 def _relative(source: Source, path: Path) -> str:
@@ -154,30 +168,12 @@ def _decoded(metadata: dict[str, str], key: str, type_: Any, file: str, ledger: 
 
 
 def _tables(trace: _Trace, file: str, ledger: Ledger) -> dict[str, Rows]:
+    """Return the tables of a capture without a framework's profiler."""
     names = trace.names
     lost = trace.of(schema.LOST)
-    if len(lost):
-        ledger.add(
-            file,
-            "lost_rows",
-            count=int(lost.value.sum()),
-            example="the recorder had no room for them (disk full, or its buffer)",
-        )
     threads = _threads(trace)
-    is_span = trace.events.kind >= schema.SPAN
-    found = spans.spans_of(trace.events.take(is_span), threads.take(is_span), names)
-    _note_open_ends(trace, found, file, ledger)
-    logged = trace.of(schema.METRIC)
-    session_start = np.sort(trace.of(schema.SESSION_START).ts_ns)
-    activity = np.sort(np.concatenate([found.events.ts_ns, logged.ts_ns]))
-    steps = marks.step_rows(trace.of(schema.STEP), session_start, activity)
-    tables = {
-        "step": steps,
-        "span": spans.span_rows(found),
-        "metric": marks.metric_rows(logged, names, steps),
-        "counter": marks.counter_rows(trace.of(schema.COUNTER), names),
-        "memory_event": marks.memory_rows(trace.of(schema.MEMORY), names),
-    }
+    found, tables = _marked(trace, threads, file, ledger)
+    tables["memory_event"] = marks.memory_rows(trace.of(schema.MEMORY), names)
     if trace.process.device_kind == "host":
         kernels, kernel_span = spans.kernel_rows(found)
         collectives = spans.collective_rows(found, kernel_span, is_complete=not len(lost))
@@ -193,6 +189,67 @@ def _tables(trace: _Trace, file: str, ledger: Ledger) -> dict[str, Rows]:
         is_operator = trace.events.kind == schema.OPERATOR
         tables["operator"] = marks.operator_rows(trace.events.take(is_operator), threads.take(is_operator), names)
     return tables
+
+
+def _framework_tables(
+    trace: _Trace, about: dict[str, Any], file: str, ledger: Ledger
+) -> tuple[DeviceKind, dict[str, Rows], int]:
+    """Return the kind of device, the tables, and the launches of a capture by a framework's profiler."""
+    threads = _threads(trace)
+    sifted = sifted_of(trace.events, threads, trace.names, trace.process.pid, about)
+    kind, tables, launch_count = tables_of(sifted, 0, file, ledger)
+    _, marked = _marked(trace, threads, file, ledger)
+    frames = tables["span"]
+    tables |= marked
+    if len(frames):
+        tables["span"] = _joined_spans(marked["span"], frames)
+    return kind, tables, launch_count
+
+
+def _marked(trace: _Trace, threads: Text, file: str, ledger: Ledger) -> tuple[spans.Spans, dict[str, Rows]]:
+    """Return what the program marked itself: spans, steps, values; and the samples."""
+    names = trace.names
+    lost = trace.of(schema.LOST)
+    if len(lost):
+        ledger.add(
+            file,
+            "lost_rows",
+            count=int(lost.value.sum()),
+            example="the recorder had no room for them (disk full, size limit, or its buffer)",
+        )
+    plain = trace.events.kind & np.uint8(255 - schema.OPEN_FLAG)
+    is_span = (plain >= schema.SPAN) & (plain <= schema.SPAN_OPTIMIZER)
+    found = spans.spans_of(trace.events.take(is_span), threads.take(is_span), names)
+    _note_open_ends(trace, found, file, ledger)
+    logged = trace.of(schema.METRIC)
+    session_start = np.sort(trace.of(schema.SESSION_START).ts_ns)
+    done = [found.events.ts_ns, logged.ts_ns, trace.of(schema.OPERATOR).ts_ns]
+    steps = marks.step_rows(trace.of(schema.STEP), names, session_start, np.sort(np.concatenate(done)))
+    return found, {
+        "step": steps,
+        "span": spans.span_rows(found),
+        "metric": marks.metric_rows(logged, names, steps),
+        "counter": marks.counter_rows(trace.of(schema.COUNTER), names),
+    }
+
+
+def _joined_spans(marked: Rows, frames: Rows) -> Rows:
+    joined = concatenate(SPAN, [marked, frames])
+    return joined.replace(span_id=np.arange(len(joined)))
+
+
+def _note_filter(windows: list[dict[str, Any]], file: str, ledger: Ledger) -> None:
+    """Say which chosen operator types no operator had, in any window."""
+    unmatched = [set(window["trace_ops_without_match"]) for window in windows if "trace_ops_without_match" in window]
+    never = sorted(set.intersection(*unmatched)) if unmatched else []
+    if never:
+        example = f"trace_ops: no operator was of type {', '.join(map(str, never))}"
+        ledger.add(file, "filter_without_match", count=len(never), severity="info", example=example)
+
+
+def _kind_of_header(trace: _Trace) -> DeviceKind:
+    kinds: tuple[DeviceKind, ...] = get_args(DeviceKind)
+    return next((kind for kind in kinds if kind == trace.process.device_kind), "host")
 
 
 def _threads(trace: _Trace) -> Text:
@@ -213,6 +270,18 @@ def _note_open_ends(trace: _Trace, found: spans.Spans, file: str, ledger: Ledger
     cut = int(((found.events.kind & schema.OPEN_FLAG) > 0).sum())
     if cut:
         ledger.add(file, "open_spans", count=cut, severity="info", example="cut where their session ended")
+    missing = [
+        value
+        for name, value in zip(
+            _names_of(trace.of(schema.METRIC), trace.names),
+            trace.of(schema.METRIC).value.view(np.float64).tolist(),
+            strict=True,
+        )
+        if name == schema.MISSING_STEPS_METRIC
+    ]
+    if missing:
+        example = "the program ended before its schedule did"
+        ledger.add(file, "short_schedule", count=int(sum(missing)), example=example)
     starts, ends = trace.of(schema.SESSION_START), trace.of(schema.SESSION_END)
     if len(starts) > len(ends):
         ledger.add(
@@ -223,11 +292,9 @@ def _note_open_ends(trace: _Trace, found: spans.Spans, file: str, ledger: Ledger
         )
 
 
-def _header(source: Source, path: Path, trace: _Trace) -> ProfileHeader:
+def _header(source: Source, path: Path, trace: _Trace, kind: DeviceKind) -> ProfileHeader:
     process = trace.process
     inside = path.parent.relative_to(source.root).parts[:-1] if path.parent != source.root.parent else ()
-    kinds: tuple[DeviceKind, ...] = get_args(DeviceKind)
-    kind: DeviceKind = next((kind for kind in kinds if kind == process.device_kind), "host")
     return ProfileHeader(
         format=_NAME,
         source=_relative(source, path),

@@ -1,0 +1,65 @@
+"""What records the work of a framework and its device, beside the spans that the program marks.
+
+A backend is chosen when a session opens; its module, and with it the framework, is loaded only then.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from ascend_sn.collect.buffer import Columns
+    from ascend_sn.collect.config import ProfilerConfig
+    from ascend_sn.collect.names import NameTable
+    from ascend_sn.collect.recorder import Clock
+
+    class Backend(Protocol):
+        """Records from `start` to `stop`; then `rows` hands over what came."""
+
+        def warm_up(self) -> None:
+            """Get ready, so that the start costs less."""
+
+        def start(self) -> None:
+            """Begin to record, on the calling thread and those it works through."""
+
+        def stop(self) -> None:
+            """End the recording; on the thread that began it."""
+
+        def rows(self, names: NameTable) -> list[Columns]:
+            """Return the rows of the recording, in batches; names that they use are added to `names`."""
+
+        def device_memory(self) -> dict[str, int]:
+            """Return what the device's allocator holds at this moment, bytes by name of the series."""
+
+
+__all__ = ["backend_of"]
+
+HOST = "host"
+TORCH = "torch"
+AUTO = "auto"
+
+
+def backend_of(config: ProfilerConfig, clock: Clock, folder: str) -> Backend | None:
+    """Return the backend that the settings ask for; None where only the program's own spans are recorded.
+
+    `auto` takes the framework that the program has loaded.
+
+    Args:
+        config: The settings of the session.
+        clock: The clock of the trace.
+        folder: The run folder, for files that only exist while rows are made.
+
+    Raises:
+        ImportError: The framework that was asked for by name is not installed.
+    """
+    name = config.backend
+    if name == AUTO:
+        name = TORCH if config.enable_ops and TORCH in sys.modules else HOST
+    if name == TORCH:
+        from ascend_sn.collect.backends.torch_profiler import TorchBackend
+
+        return TorchBackend(config, clock, folder)
+    return None

@@ -1,0 +1,126 @@
+"""PyTorch on the processor and on CUDA, through `torch.profiler`.
+
+Its results become rows by way of its own export file and the native scanner. Measured for 17,000 events with
+shapes and memory: export 3.4 us and scan 2.2 us of processor time an event, against 32 us for asking the raw
+results for the same figures; without shapes 4.9 us against 3.5 us. The export alone holds addresses, totals of
+the allocator and the parameters of collectives.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from statistics import median
+from time import perf_counter_ns
+
+from ascend_sn.collect.backends.kineto_rows import CLOCK_MARK, WindowRows, read_window
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ascend_sn.collect.buffer import Columns
+    from ascend_sn.collect.config import ProfilerConfig
+    from ascend_sn.collect.names import NameTable
+    from ascend_sn.collect.recorder import Clock
+
+__all__ = ["TorchBackend"]
+
+_MARKS = 5
+_EXPORT_NAME = ".window.json"
+
+
+class TorchBackend:
+    """One window of `torch.profiler`."""
+
+    def __init__(self, config: ProfilerConfig, clock: Clock, folder: str) -> None:
+        """Load torch; raises ImportError where it is not installed."""
+        import torch
+        from torch.autograd.profiler import record_function
+        from torch.profiler import ProfilerActivity, profile
+
+        self._torch: Any = torch
+        self._record_function: Any = record_function
+        self._config = config
+        self._clock = clock
+        self._export = os.path.join(folder, _EXPORT_NAME)
+        self._has_device = bool(torch.cuda.is_available())
+        activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if self._has_device else [])]
+        self._profile: Any = profile(
+            activities=activities,
+            record_shapes=config.trace_level >= 2,
+            profile_memory=config.enable_memory,
+            with_stack=config.trace_level >= 3,
+            with_modules=config.trace_level >= 3,
+        )
+        self._is_ready = False
+        self._marked_ns: list[int] = []
+
+    def warm_up(self) -> None:
+        """Load what the tracing of a device needs; RuntimeError where another profiler of torch is at work."""
+        self._profile.prepare_trace()
+        self._is_ready = True
+
+    def start(self) -> None:
+        """Begin the window; RuntimeError where another profiler of torch is at work."""
+        if not self._is_ready:
+            self._profile.prepare_trace()
+        self._profile.start_trace()
+        self._mark()
+
+    def stop(self) -> None:
+        """End the window."""
+        self._mark()
+        self._profile.stop_trace()
+
+    def rows(self, names: NameTable) -> list[Columns]:
+        """Export the window, turn it into rows and delete the export."""
+        try:
+            self._profile.export_chrome_trace(self._export)
+            window = read_window(self._export, names, self._config)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(self._export)
+        return window.columns(self._shift_ns(window), self._about(window))
+
+    def device_memory(self) -> dict[str, int]:
+        """Return what the allocator of each CUDA device in use holds."""
+        cuda = self._torch.cuda
+        if not self._has_device or not cuda.is_initialized():
+            return {}
+        held: dict[str, int] = {}
+        for device in range(cuda.device_count()):
+            held[f"cuda:{device}.allocated_bytes"] = cuda.memory_allocated(device)
+            held[f"cuda:{device}.reserved_bytes"] = cuda.memory_reserved(device)
+        return held
+
+    def _mark(self) -> None:
+        """Put ranges into the window whose moments are known by our own clock."""
+        for _ in range(_MARKS):
+            before_ns = perf_counter_ns()
+            with self._record_function(CLOCK_MARK):
+                after_ns = perf_counter_ns()
+            self._marked_ns.append((before_ns + after_ns) // 2 + self._clock.offset_ns)
+
+    def _shift_ns(self, window: WindowRows) -> int:
+        """Return what to add to the window's times so that they are those of our clock."""
+        if len(window.marks) != len(self._marked_ns):
+            return 0
+        return int(median(ours - theirs for ours, theirs in zip(self._marked_ns, window.marks, strict=True)))
+
+    def _about(self, window: WindowRows) -> dict[str, object]:
+        """Return what the reader has to know of the window beside its rows."""
+        torch = self._torch
+        about: dict[str, object] = {
+            "profiler": "torch.profiler",
+            "torch_version": str(torch.__version__),
+            "record_shapes": int(self._config.trace_level >= 2),
+            "profile_memory": int(self._config.enable_memory),
+            "with_stack": int(self._config.trace_level >= 3),
+            "with_modules": int(self._config.trace_level >= 3),
+        }
+        if self._config.trace_ops is not None:
+            about["trace_ops"] = list(self._config.trace_ops)
+            about["trace_ops_without_match"] = window.unmatched
+        kept = ("distributedInfo", "deviceProperties")
+        return about | {key: window.metadata[key] for key in kept if window.metadata.get(key)}
