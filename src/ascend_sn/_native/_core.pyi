@@ -110,3 +110,30 @@ class Ring:
     def close(self) -> None: ...
 
 def ring_recover(content: bytearray, /) -> tuple[bytes, bytes, int, int, int, int, int] | None: ...
+def pyramid_fill(
+    start: _Array,
+    end: _Array,
+    busy: _Array,
+    count: _Array,
+    longest: _Array,
+    offsets: _Array,
+    factor: int,
+    /,
+) -> None: ...
+def pyramid_view(
+    start: _Array,
+    end: _Array,
+    busy: _Array,
+    count: _Array,
+    longest: _Array,
+    offsets: _Array,
+    out_start: _Array,
+    out_end: _Array,
+    out_busy: _Array,
+    out_count: _Array,
+    out_place: _Array,
+    factor: int,
+    t0: int,
+    t1: int,
+    /,
+) -> int: ...

@@ -37,6 +37,7 @@ extern PyMethodDef nesting_methods[];
 extern PyMethodDef scan_methods[];
 extern PyMethodDef dag_methods[];
 extern PyMethodDef ring_methods[];
+extern PyMethodDef pyramid_methods[];
 
 int add_ring_type(PyObject *module);
 
