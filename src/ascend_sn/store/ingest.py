@@ -28,6 +28,7 @@ from ascend_sn.model.manifest import (
 from ascend_sn.model.rows import Rows
 from ascend_sn.model.tables import BY_NAME
 from ascend_sn.store.fingerprint import READER_VERSION, source_key
+from ascend_sn.store.jobs import name_jobs
 from ascend_sn.store.parquet import write_parquet
 
 __all__ = ["WHOLE_INPUT", "Earlier", "Progress", "build_run"]
@@ -159,6 +160,8 @@ def _write_capture(
         key=key,
         tables={table_name: rows.length for table_name, rows in tables.items() if rows.length},
         rank_assumed=assumed,
+        device_kind=header.device_kind,
+        world_size=header.world_size,
     )
     return _Written(name, profile)
 
@@ -185,7 +188,8 @@ def _number_profiles(written: list[_Written], folder: Path) -> list[ManifestProf
         for table_name in item.profile.tables:
             (folder / table_name / item.folder_name).rename(folder / table_name / f"profile={profile_id}")
         profiles.append(msgspec.structs.replace(item.profile, profile_id=profile_id))
-    return profiles
+    jobs = name_jobs(profiles)
+    return [msgspec.structs.replace(profile, job=jobs[profile.profile_id]) for profile in profiles]
 
 
 def _note_foreign(found: Discovery, ledger: Ledger) -> None:

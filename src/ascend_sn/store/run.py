@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from ascend_sn.errors import StoreError
+from ascend_sn.errors import StoreError, UnknownNameError
 from ascend_sn.model.manifest import Manifest
 from ascend_sn.model.tables import BY_NAME
+from ascend_sn.store.ingest import WHOLE_INPUT
 from ascend_sn.store.locate import locate
 from ascend_sn.store.parquet import create_view
 from ascend_sn.store.upgrade import load_manifest
@@ -30,19 +32,32 @@ class Run:
         input: What the user opened.
         manifest: Its manifest, upgraded to this version.
         db: A DuckDB connection on which every table of `model.tables` is visible.
+        job: Name of the job whose profiles are visible; None where all are.
     """
 
-    def __init__(self, path: Path, input_path: Path) -> None:
+    def __init__(self, path: Path, input_path: Path, *, job: str | None = None) -> None:
         self.path = path
         self.input = input_path
+        self.job = job
         self.manifest: Manifest = load_manifest(path)
+        visible = {profile.profile_id for profile in self.manifest.profiles if job in (None, profile.job)}
+        if job is not None and not visible:
+            nearest = next(iter(get_close_matches(job, self.jobs, n=1)), None)
+            raise UnknownNameError("job", job, self.jobs, nearest)
         self.db: DuckDBPyConnection = duckdb.connect()
         for name, table in BY_NAME.items():
             files = sorted(path.absolute().glob(f"{name}/profile=*/part-*.parquet"))
+            if job is not None:
+                files = [file for file in files if int(file.parent.name.partition("=")[2]) in {*visible, WHOLE_INPUT}]
             try:
                 create_view(self.db, table, files)
             except duckdb.Error as error:
                 raise StoreError(path / name, f"the table cannot be read: {error}") from error
+
+    @property
+    def jobs(self) -> tuple[str, ...]:
+        """Names of the jobs in the input, by their first profile; one empty name where it holds one job only."""
+        return tuple(dict.fromkeys(profile.job for profile in self.manifest.profiles))
 
     @property
     def profiles(self) -> DuckDBPyRelation:
@@ -84,20 +99,24 @@ class Run:
         return f"Run({str(self.input)!r}, profiles={len(self.manifest.profiles)})"
 
 
-def open_run(path: str | Path, *, cache_dir: Path | None = None, progress: Progress | None = None) -> Run:
+def open_run(
+    path: str | Path, *, job: str | None = None, cache_dir: Path | None = None, progress: Progress | None = None
+) -> Run:
     """Open anything that the readers understand, a tree of it, or a run folder of ours.
 
     Foreign input is read once into the cache; an unchanged input is not read again. Nothing is written into it.
 
     Args:
         path: File or folder.
+        job: Show only this one of `Run.jobs`, where the input holds several that have nothing to do with each other.
         cache_dir: The cache; default `$ASCEND_SN_CACHE_DIR`, else `$XDG_CACHE_HOME/ascend-sn`.
         progress: Called while reading, see `ingest.Progress`.
 
     Raises:
         InputError: No such path, an unknown format, nothing usable in it, or raw data not parsed yet.
         RunVersionError: A run folder of a newer version.
+        UnknownNameError: No job of that name.
         StoreError: A run folder in which files are missing or damaged, or a cache that cannot be written.
     """
     location = locate(path, cache_dir=cache_dir, progress=progress)
-    return Run(location.folder, location.input)
+    return Run(location.folder, location.input, job=job)

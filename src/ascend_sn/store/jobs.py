@@ -1,0 +1,97 @@
+"""Which profiles of an input belong to one job, and what the job is called.
+
+A folder may hold one run of many ranks, or a collection of runs that have nothing to do with each other;
+ranks are compared only within a job. Profiles that lie in the same folder are taken as one job, and so are
+folders that complement each other: the same kind of device and the same world size, no rank twice, captured
+at about the same time. A rank that occurs twice in a folder begins a later job (a restart, a second capture).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Final
+
+from ascend_sn.model.manifest import ManifestProfile
+
+__all__ = ["TOGETHER_NS", "name_jobs"]
+
+TOGETHER_NS: Final = 600 * 1_000_000_000
+"""Captures of one job start within this time of each other (ten minutes), whatever their folders."""
+
+
+@dataclass
+class _Job:
+    """Profiles found to belong together."""
+
+    folder: str
+    members: list[ManifestProfile] = field(default_factory=list)
+
+    @property
+    def ranks(self) -> set[int]:
+        return {profile.rank for profile in self.members if profile.rank is not None}
+
+    @property
+    def start_ns(self) -> int | None:
+        return min((profile.start_ns for profile in self.members if profile.start_ns is not None), default=None)
+
+    def kind(self) -> tuple[str, int | None]:
+        return self.members[0].device_kind, self.members[0].world_size
+
+    def completes(self, other: _Job) -> bool:
+        """Whether two folders look like parts of one job."""
+        if self.kind() != other.kind() or not self.ranks or not other.ranks or self.ranks & other.ranks:
+            return False
+        if self.start_ns is None or other.start_ns is None:
+            return False
+        return abs(self.start_ns - other.start_ns) <= TOGETHER_NS
+
+
+def name_jobs(profiles: list[ManifestProfile]) -> dict[int, str]:
+    """Return the name of each profile's job, by profile_id; the name of an only job is empty.
+
+    A job is named by its folder relative to the input; a second job of the same folder by its number too.
+    """
+    jobs: list[_Job] = []
+    for profile in sorted(profiles, key=lambda profile: (profile.start_ns or 0, profile.profile_id)):
+        folder = str(PurePosixPath(profile.source).parent)
+        home = next((job for job in reversed(jobs) if job.folder == folder), None)
+        alone = home is None or (home.kind() != (profile.device_kind, profile.world_size))
+        if alone or (profile.rank is not None and home is not None and profile.rank in home.ranks):
+            home = _Job(folder)
+            jobs.append(home)
+        assert home is not None
+        home.members.append(profile)
+    jobs = _completed(jobs)
+    if len(jobs) == 1:
+        return {profile.profile_id: "" for profile in profiles}
+    names: dict[int, str] = {}
+    counted: dict[str, int] = {}
+    for job in jobs:
+        counted[job.folder] = counted.get(job.folder, 0) + 1
+        folder = "" if job.folder == "." else job.folder
+        number = f"#{counted[job.folder]}" if counted[job.folder] > 1 or not folder else ""
+        names.update({profile.profile_id: f"{folder}{number}" for profile in job.members})
+    return names
+
+
+def _completed(jobs: list[_Job]) -> list[_Job]:
+    """Join folders that complement each other, the first one giving the name of their common parent."""
+    joined: list[_Job] = []
+    for job in jobs:
+        home = next((other for other in joined if other.folder != job.folder and other.completes(job)), None)
+        if home is None:
+            joined.append(job)
+            continue
+        home.members.extend(job.members)
+        home.folder = _common(home.folder, job.folder)
+    return joined
+
+
+def _common(first: str, second: str) -> str:
+    parts = []
+    for one, other in zip(PurePosixPath(first).parts, PurePosixPath(second).parts, strict=False):
+        if one != other:
+            break
+        parts.append(one)
+    return str(PurePosixPath(*parts))
