@@ -15,7 +15,7 @@ from ascend_sn.replay.lanes import Launches
 from ascend_sn.replay.tasks import SourceTable, Tasks
 from ascend_sn.replay.threads import REST_NS, Slices, Stretches
 
-__all__ = ["DeviceWaits", "Joins", "device_waits", "disjoint", "joins"]
+__all__ = ["DeviceWaits", "GuessedWaits", "Joins", "device_waits", "disjoint", "guessed_waits", "joins"]
 
 _ASYNCHRONOUS: Final = re.compile(r"Async|Batch", re.IGNORECASE)
 _WHOLE_DEVICE: Final = re.compile(r"DeviceSynchronize|SynchronizeDevice|CtxSynchronize", re.IGNORECASE)
@@ -31,6 +31,15 @@ class DeviceWaits:
     call: Int64
     task: Int64
     start: Int64
+
+
+@dataclass(frozen=True)
+class GuessedWaits:
+    """Stretches from `start` on in which the main thread seems to wait for tasks; `stretch` is that of each task."""
+
+    start: Int64
+    stretch: Int64
+    task: Int64
 
 
 def device_waits(tasks: Tasks, device: Int64, lane: Int64, moment: Int64, launched: Launches) -> DeviceWaits:
@@ -52,21 +61,9 @@ def device_waits(tasks: Tasks, device: Int64, lane: Int64, moment: Int64, launch
     )
     called, returned = tasks.start[calls], tasks.end[calls]
     whole = tasks.name.take(calls).where(_WHOLE_DEVICE.search)
-    lanes = np.unique(lane)
-    ends = np.full((len(calls), len(lanes)), -1, np.int64)
-    last = np.full((len(calls), len(lanes)), -1, np.int64)
-    for column, number in enumerate(lanes.tolist()):
-        mine = device[lane == number]
-        asked = moment[lane == number]
-        order = np.lexsort((tasks.end[mine], asked))
-        mine, asked = mine[order], asked[order]
-        at = np.searchsorted(asked, called, side="right") - 1
-        task = mine[np.maximum(at, 0)]
-        fits = (at >= 0) & (tasks.end[task] <= returned)
-        last[:, column] = np.where(fits, task, -1)
-        ends[:, column] = np.where(fits, tasks.end[task], -1)
+    last, ends = _last_launched(tasks, device, lane, moment, called, returned)
     chosen = ends >= 0
-    if len(lanes):
+    if chosen.size:
         latest = np.zeros_like(chosen)
         latest[np.arange(len(calls)), ends.argmax(axis=1)] = True
         chosen &= whole[:, None] | latest
@@ -83,6 +80,30 @@ def device_waits(tasks: Tasks, device: Int64, lane: Int64, moment: Int64, launch
     )
 
 
+def guessed_waits(
+    slices: Slices, main: int, window: tuple[int, int], tasks: Tasks, device: Int64, lane: Int64, moment: Int64
+) -> GuessedWaits:
+    """Guess where the main thread waits for the device, for a capture that records no call that would.
+
+    That is a quiet stretch at the start of which the device works on, and which that work fills by half at least.
+
+    Args:
+        slices: Host slices, clipped to the window.
+        main: The main thread.
+        window: Start and end of the window, ns.
+        tasks: All tasks.
+        device: Device tasks.
+        lane: Stream of each.
+        moment: When each was launched, ns; for one whose launch is not known, before everything.
+    """
+    start, end = _quiet(slices, main, window)
+    last, ends = _last_launched(tasks, device, lane, moment, start, end)
+    filled = ends.max(axis=1, initial=-1) - start >= _BUSY_RATIO * (end - start)
+    stretch, column = np.nonzero((ends > start[:, None]) & filled[:, None])
+    kept, stretch_of = np.unique(stretch, return_inverse=True)
+    return GuessedWaits(start[kept], stretch_of, last[stretch, column])
+
+
 @dataclass(frozen=True)
 class Joins:
     """Stretches [start, end) of the main thread in which it waits for the work of another thread."""
@@ -93,9 +114,7 @@ class Joins:
 
 
 def joins(slices: Slices, main: int, window: tuple[int, int], workers: Int64) -> Joins:
-    """Find where the main thread waits for workers: a quiet stretch that a worker fills.
-
-    Quiet is a stretch in which no slice of the main thread begins or ends, of 0.1 ms at least.
+    """Find where the main thread waits for workers: a quiet stretch that a worker fills by half at least.
 
     Args:
         slices: Host slices, clipped to the window.
@@ -103,11 +122,7 @@ def joins(slices: Slices, main: int, window: tuple[int, int], workers: Int64) ->
         window: Start and end of the window, ns.
         workers: Threads that work for the main one (they run operators).
     """
-    mine = slices.thread == main
-    bounds = np.unique(np.concatenate([slices.start[mine], slices.end[mine], np.array(window, np.int64)]))
-    start, end = bounds[:-1], bounds[1:]
-    quiet = end - start >= REST_NS
-    start, end = start[quiet], end[quiet]
+    start, end = _quiet(slices, main, window)
     best = np.zeros(len(start), np.int64)
     found = np.full((3, len(start)), -1, np.int64)
     for worker in workers[workers != main].tolist():
@@ -124,6 +139,33 @@ def joins(slices: Slices, main: int, window: tuple[int, int], workers: Int64) ->
         found[2, better] = worker
     chosen = found[2] >= 0
     return Joins(found[0, chosen], found[1, chosen], found[2, chosen])
+
+
+def _quiet(slices: Slices, main: int, window: tuple[int, int]) -> tuple[Int64, Int64]:
+    """Return the stretches of 0.1 ms at least in which no slice of the main thread begins or ends."""
+    mine = slices.thread == main
+    bounds = np.unique(np.concatenate([slices.start[mine], slices.end[mine], np.array(window, np.int64)]))
+    quiet = np.diff(bounds) >= REST_NS
+    return bounds[:-1][quiet], bounds[1:][quiet]
+
+
+def _last_launched(
+    tasks: Tasks, device: Int64, lane: Int64, moment: Int64, begin: Int64, end: Int64
+) -> tuple[Int64, Int64]:
+    """Return per stretch and stream the last task launched by its begin, and its end; -1 where that is too late."""
+    lanes = np.unique(lane)
+    ends = np.full((len(begin), len(lanes)), -1, np.int64)
+    last = np.full((len(begin), len(lanes)), -1, np.int64)
+    for column, number in enumerate(lanes.tolist()):
+        mine, asked = device[lane == number], moment[lane == number]
+        order = np.lexsort((tasks.end[mine], asked))
+        mine, asked = mine[order], asked[order]
+        at = np.searchsorted(asked, begin, side="right") - 1
+        task = mine[np.maximum(at, 0)]
+        fits = (at >= 0) & (tasks.end[task] <= end)
+        last[:, column] = np.where(fits, task, -1)
+        ends[:, column] = np.where(fits, tasks.end[task], -1)
+    return last, ends
 
 
 def disjoint(stretches: Stretches) -> Bool:

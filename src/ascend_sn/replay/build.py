@@ -9,16 +9,19 @@ from typing import Any, Final
 import numpy as np
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.analysis.host_calls import class_of_call
 from ascend_sn.model.rows import Int64
-from ascend_sn.replay.choose import Window
-from ascend_sn.replay.device import add_device, plan_device
+from ascend_sn.replay.blocking import guessed_waits, joins
+from ascend_sn.replay.choose import HOST_KINDS, Window
+from ascend_sn.replay.device import DevicePlan, add_device, plan_device
 from ascend_sn.replay.graph import EdgeKind, Edges, NodeKind, StepGraph, TimeClass, topological
-from ascend_sn.replay.host import HostCall, add_host, plan_host
+from ascend_sn.replay.host import HostPlan, add_host, add_waits, met_nodes, plan_host, workers_of
 from ascend_sn.replay.lineage import Queued, queued, with_lineage
 from ascend_sn.replay.meetings import Meeting, meetings
 from ascend_sn.replay.parts import Parts
 from ascend_sn.replay.residuals import residuals
-from ascend_sn.replay.tasks import HOST_KINDS, Tasks, joined, load_tasks
+from ascend_sn.replay.tasks import Tasks, joined, load_tasks
+from ascend_sn.replay.waits import HostCall, Waits, waits_of
 
 __all__ = ["build_graph"]
 
@@ -33,16 +36,21 @@ class _Profile:
     end: int
     arrival: dict[int, int]
     release: dict[int, int]
+    guessed: Int64
+    guessed_ns: Int64
     late_count: int
 
 
-def build_graph(db: DuckDBPyConnection, windows: Sequence[Window], *, fine: bool = True) -> StepGraph:
+def build_graph(
+    db: DuckDBPyConnection, windows: Sequence[Window], *, fine: bool = True, guesses: bool = True
+) -> StepGraph:
     """Return the graph of the windows, joined where their collectives meet.
 
     Args:
         db: A connection with the tables of a run.
         windows: What to replay, one window per profile.
         fine: Whether every host slice becomes nodes of its own.
+        guesses: Whether threads may be taken to wait for the device where the capture records no such call.
     """
     origin = min(window.start_ns - window.offset_ns for window in windows)
     loaded, queues = [], []
@@ -66,6 +74,7 @@ def build_graph(db: DuckDBPyConnection, windows: Sequence[Window], *, fine: bool
             offset=offsets[profile],
             origin=origin,
             fine=fine,
+            guesses=guesses,
         )
         for profile, window in enumerate(windows)
     ]
@@ -85,6 +94,7 @@ def _add_profile(
     offset: int,
     origin: int,
     fine: bool,
+    guesses: bool,
 ) -> _Profile:
     low = window.start_ns - window.offset_ns - origin
     span = (low, low + window.end_ns - window.start_ns)
@@ -99,33 +109,36 @@ def _add_profile(
     host_plan = plan_host(tasks, queue, span, window.device_kind)
     begin = int(parts.add_nodes(NodeKind.WINDOW, profile=profile, start=low, time_class=TimeClass.HOST)[0])
     parts.add_edges(_SOURCE, begin, EdgeKind.WINDOW, low)
-    host, waiting, waited = None, np.zeros(0, np.int64), np.zeros(0, np.int64)
-    arrival: dict[int, int] = {}
-    release: dict[int, int] = {}
+    host_calls = [HostCall(task, *times) for task, times in calls.items()] if on_host else []
+    host = waits = None
     if host_plan is not None:
-        host_calls = [HostCall(task, *times) for task, times in calls.items()] if on_host else []
-        host, waiting, waited, met_nodes = add_host(
+        waits = _waits(db, window, tasks, host_plan, device_plan, host_calls, guesses=guesses)
+        host = add_host(
             parts,
             host_plan,
             tasks,
+            waits,
             profile=profile,
             offset=offset,
             begin=begin,
             launched=device_plan.launched if device_plan else None,
-            waits=device_plan.waits if device_plan else None,
-            calls=host_calls,
             fine=fine,
         )
-        for call, (arrived, released) in zip(host_calls, met_nodes, strict=True):
-            arrival[call.task], release[call.task] = arrived, released
+    arrival: dict[int, int] = {}
+    release: dict[int, int] = {}
+    if host is not None and waits is not None:
+        for call, nodes in zip(host_calls, met_nodes(host, waits), strict=True):
+            arrival[call.task], release[call.task] = nodes
     ends = [(host.last, 0)] if host is not None else []
     observed = span[1]
+    guessed, guessed_ns = np.zeros(0, np.int64), np.zeros(0, np.int64)
     if device_plan is not None:
         moved = {task: end for task, (_, end) in calls.items()}
         device = add_device(
             parts, device_plan, tasks, host, moved, profile=profile, offset=offset, begin=begin, begin_ns=low
         )
-        parts.add_edges(device.last[waited], waiting, EdgeKind.BLOCKING)
+        if host is not None and waits is not None:
+            guessed, guessed_ns = add_waits(parts, host, tasks, waits, device.last)
         for task in calls:
             arrival[task], release[task] = int(device.first[task]), int(device.last[task])
         ends += [(node, -device.lag) for node in device.last[device_plan.order.last].tolist()]
@@ -134,7 +147,41 @@ def _add_profile(
     for node, weight in ends:
         parts.add_edges(node, end, EdgeKind.WINDOW, weight)
     late = (device_plan.launched.late_count if device_plan else 0) + (host_plan.queue.late_count if host_plan else 0)
-    return _Profile(begin, end, arrival, release, late)
+    return _Profile(begin, end, arrival, release, guessed, guessed_ns, late)
+
+
+def _waits(
+    db: DuckDBPyConnection,
+    window: Window,
+    tasks: Tasks,
+    host: HostPlan,
+    device: DevicePlan | None,
+    calls: Sequence[HostCall],
+    *,
+    guesses: bool,
+) -> Waits:
+    guessed = None
+    if guesses and device is not None and not _records_waits(db, window):
+        guessed = guessed_waits(
+            host.slices, host.main, host.window, tasks, device.own, device.lane, device.guessed_moment
+        )
+    return waits_of(
+        tasks,
+        host.main,
+        host.window,
+        calls=calls,
+        device=None if device is None else device.waits,
+        joined=joins(host.slices, host.main, host.window, workers_of(tasks, host.slices)),
+        guessed=guessed,
+    )
+
+
+def _records_waits(db: DuckDBPyConnection, window: Window) -> bool:
+    """Whether the capture holds calls that wait for the device; then what it does not call waiting is none."""
+    names = db.execute(
+        "select distinct level, name from host_call where profile_id = $profile", {"profile": window.profile_id}
+    ).fetchall()
+    return any(class_of_call(level, name) == "sync" for level, name in names)
 
 
 def _add_meeting(parts: Parts, meeting: Meeting, profiles: Sequence[_Profile], offsets: Sequence[int]) -> int:
@@ -205,6 +252,8 @@ def _finished(
         + sum(profile.late_count for profile in profiles)
         + sum(not meeting.is_consistent for meeting in met),
         profile_ids=tuple(window.profile_id for window in windows),
+        guessed=rank[np.concatenate([profile.guessed for profile in profiles])],
+        guessed_ns=np.concatenate([profile.guessed_ns for profile in profiles]),
         transit=rank[transit],
         collectives=tuple(meeting.collective for meeting in met),
     )

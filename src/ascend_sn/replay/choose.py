@@ -11,7 +11,10 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.clock_offsets import offsets_between
 
-__all__ = ["MAX_PROFILES", "Choice", "Scope", "Window", "choose"]
+__all__ = ["HOST_KINDS", "MAX_PROFILES", "Choice", "Scope", "Window", "choose"]
+
+HOST_KINDS: Final = ("cpu", "host")
+"""Kinds of capture in which the kernels are stretches of host threads."""
 
 MAX_PROFILES: Final = 64
 """Profiles that are replayed together at most."""
@@ -136,7 +139,7 @@ def _step_windows(db: DuckDBPyConnection, found: dict[int, tuple[int | None, str
         """,
         {"profiles": list(found), "session": key.session, "number": key.number},
     ).fetchall()
-    return [Window(row[0], *found[row[0]], *row[1:]) for row in rows]
+    return [Window(profile, *found[profile], start, end, step_id, step) for profile, start, end, step_id, step in rows]
 
 
 def _whole_captures(db: DuckDBPyConnection, found: dict[int, tuple[int | None, str]]) -> list[Window]:
@@ -158,7 +161,7 @@ def _whole_captures(db: DuckDBPyConnection, found: dict[int, tuple[int | None, s
         """,
         {"profiles": list(found)},
     ).fetchall()
-    return [Window(row[0], *found[row[0]], *row[1:], None, None) for row in rows]
+    return [Window(profile, *found[profile], start, end, None, None) for profile, start, end in rows]
 
 
 def _by_wait(db: DuckDBPyConnection, windows: list[Window], limit: int) -> list[Window]:
@@ -188,8 +191,17 @@ def _by_wait(db: DuckDBPyConnection, windows: list[Window], limit: int) -> list[
 
 
 def _clock_offsets(db: DuckDBPyConnection, profiles: list[int]) -> dict[int, int]:
-    """Return what each clock is ahead of the first profile's, as far as that is known (A14)."""
+    """Return what each clock is ahead of the first profile's, as far as that is known (A14).
+
+    Processes of one host that no device records share a clock; how their calls end tells nothing then.
+    """
     if len(profiles) < 2:
+        return {}
+    hosts = db.execute(
+        "select distinct host, coalesce(device_kind, 'host') from profile where list_contains($profiles, profile_id)",
+        {"profiles": profiles},
+    ).fetchall()
+    if len({host for host, _ in hosts} - {None}) == 1 and all(host and kind in HOST_KINDS for host, kind in hosts):
         return {}
     calls = db.execute(
         """

@@ -101,7 +101,8 @@ def critical_path(graph: StepGraph, timing: Timing) -> CriticalPath:
     nodes, tasks = graph.nodes, graph.tasks
     for before, node in pairwise(path):
         weight, kind = _edge(graph, before, node)
-        classes[_OF_EDGE.get(kind, TimeClass.HOST)] += weight
+        outer = before == 0 or node == graph.sink
+        classes[TimeClass.RANK_SKEW if outer else _OF_EDGE.get(kind, TimeClass.HOST)] += weight
         classes[_OF_RESIDUAL.get(Residual(graph.residual_type[node]), TimeClass.UNKNOWN)] += int(graph.residual[node])
     for node in path:
         classes[TimeClass(nodes.time_class[node])] += int(nodes.dur[node])
@@ -155,14 +156,24 @@ def _edge(graph: StepGraph, before: int, node: int) -> tuple[int, EdgeKind]:
 def _slack(graph: StepGraph, timing: Timing) -> Int64:
     """Return by how much each node could end later without moving the sink."""
     nodes, edges = graph.nodes, graph.edges
-    last = len(nodes) - 1
-    behind, _, _ = longest_path(
-        nodes.dur[::-1].copy(),
-        last - edges.dst[::-1],
-        last - edges.src[::-1],
-        (edges.weight + graph.residual[edges.dst])[::-1],
-    )
-    slack: Int64 = timing.makespan_ns - timing.end - behind[::-1]
+    last = graph.sink
+    begin = np.zeros(len(graph.profile_ids), np.int64)
+    opens = (edges.src == 0) & (edges.kind == EdgeKind.WINDOW)
+    begin[nodes.profile[edges.dst[opens]]] = edges.weight[opens]
+    # What nothing waits for has until the end of its window.
+    leads = np.zeros(len(nodes), np.bool_)
+    leads[edges.src] = True
+    loose = np.flatnonzero(~leads[:last])
+    src = np.concatenate([edges.src, loose])
+    dst = np.concatenate([edges.dst, np.full(len(loose), last, np.int64)])
+    weight = np.concatenate([edges.weight + graph.residual[edges.dst], -begin[nodes.profile[loose]]])
+    # Backwards from the sink, from far enough that no time on the way is negative.
+    far = int(begin.max())
+    dur = nodes.dur[::-1].copy()
+    dur[0] = far
+    behind = longest_path(dur, last - dst, last - src, weight).start[::-1] - far
+    slack: Int64 = timing.makespan_ns - timing.end - behind
+    slack[last] = 0
     return slack
 
 

@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.model.rows import Int64
 from ascend_sn.replay.blocking import DeviceWaits, device_waits
-from ascend_sn.replay.choose import Window
+from ascend_sn.replay.choose import HOST_KINDS, Window
 from ascend_sn.replay.classify import device_classes
 from ascend_sn.replay.graph import NO_TASK, EdgeKind, NodeKind, TimeClass
 from ascend_sn.replay.host import HostNodes
@@ -18,22 +18,36 @@ from ascend_sn.replay.lanes import (
     EventPairs,
     Launches,
     StreamOrder,
+    boundary_pairs,
     event_pairs,
     is_wait,
     launches,
     stream_order,
 )
 from ascend_sn.replay.parts import Parts
-from ascend_sn.replay.tasks import HOST_KINDS, Tasks
+from ascend_sn.replay.tasks import Tasks
 
 __all__ = ["DeviceNodes", "DevicePlan", "add_device", "plan_device"]
 
 
 @dataclass(frozen=True)
 class DevicePlan:
-    """What is known of the device tasks of a profile before its host threads are cut."""
+    """What is known of the device tasks of a profile before its host threads are cut.
+
+    Attributes:
+        task: All device tasks.
+        own: Those of the step itself, with their `lane` (device and stream).
+        guessed_moment: When each of those was launched, ns; before everything where that is not known.
+        order: Their order on the streams.
+        launched: Launches.
+        events: Waits for tasks of other streams.
+        waits: Host calls that wait for them.
+    """
 
     task: Int64
+    own: Int64
+    lane: Int64
+    guessed_moment: Int64
     order: StreamOrder
     launched: Launches
     events: EventPairs
@@ -70,11 +84,16 @@ def plan_device(db: DuckDBPyConnection, window: Window, tasks: Tasks) -> DeviceP
         {"profile": window.profile_id},
     ).fetchall()
     own = device[~tasks.carried[device]]
+    order = stream_order(device, lane[device], tasks)
+    events = event_pairs(tasks, own, lane[own], moment[own], flows)
     return DevicePlan(
         task=device,
-        order=stream_order(device, lane[device], tasks),
+        own=own,
+        lane=lane[own],
+        guessed_moment=np.where(tasks.launcher[own] >= 0, moment[own], np.iinfo(np.int64).min),
+        order=order,
         launched=launched,
-        events=event_pairs(tasks, own, lane[own], moment[own], flows),
+        events=events + boundary_pairs(tasks, own, lane[own], launched, order, events),
         waits=device_waits(tasks, own, lane[own], moment[own], launched),
     )
 

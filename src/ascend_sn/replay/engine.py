@@ -9,7 +9,7 @@ import numpy as np
 
 from ascend_sn._native.dag import longest_path
 from ascend_sn.model.rows import Bool, Int64
-from ascend_sn.replay.graph import StepGraph
+from ascend_sn.replay.graph import EdgeKind, StepGraph
 
 __all__ = ["Draft", "Timing", "replayed"]
 
@@ -35,9 +35,13 @@ class Timing:
 
 
 class Draft:
-    """A graph that edits may change: durations, residuals, edges, added nodes. The graph itself stays."""
+    """A graph that edits may change: durations, residuals, edges, added nodes. The graph itself stays.
 
-    def __init__(self, graph: StepGraph) -> None:
+    With `guesses` off, a thread works where it is only guessed to wait for the device; without edits the times
+    are the same.
+    """
+
+    def __init__(self, graph: StepGraph, *, guesses: bool = True) -> None:
         self.graph = graph
         self.dur: Int64 = graph.nodes.dur.copy()
         self.residual: Int64 = graph.residual.copy()
@@ -47,6 +51,9 @@ class Draft:
         self.kind = graph.edges.kind.copy()
         self.alive: Bool = np.ones(len(graph.edges), np.bool_)
         self.rank: Int64 = np.arange(len(graph.nodes), dtype=np.int64) * _ADDED_ROOM
+        if not guesses and len(graph.guessed):
+            self.dur[graph.guessed] = graph.guessed_ns
+            self.alive &= ~((self.kind == EdgeKind.BLOCKING) & graph.edges.inferred)
 
     def drop_edges(self, chosen: Bool) -> None:
         """Take edges out."""

@@ -126,8 +126,10 @@ class TimeClass(IntEnum):
     KERNEL_GAP = 12
     CONTENTION = 13
     OTHER_DEVICE = 14
-    EARLIER_STEP = 15
-    UNKNOWN = 16
+    RANK_SKEW = 15
+    """One rank began its step later than another."""
+    EARLIER_STEP = 16
+    UNKNOWN = 17
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,8 @@ class StepGraph:
         violation_count: Starts before their predecessors allow it, launches after their task, collectives
             whose members did not meet.
         profile_ids: By the `profile` of a node.
+        guessed: Nodes at which a thread is taken to wait for the device, though the capture records no such call.
+        guessed_ns: How long each would be if the thread worked there.
         transit: Nodes in which the bytes of collectives move.
         collectives: What each of those is.
     """
@@ -199,6 +203,8 @@ class StepGraph:
     observed_ns: int
     violation_count: int
     profile_ids: tuple[int, ...]
+    guessed: Int64
+    guessed_ns: Int64
     transit: Int64
     collectives: tuple[Collective, ...]
 

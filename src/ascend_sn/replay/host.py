@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,25 +9,25 @@ import numpy as np
 from ascend_sn._native.intervals import union_length
 from ascend_sn._native.nesting import enclosing
 from ascend_sn.model.rows import Int64
-from ascend_sn.replay.blocking import DeviceWaits, disjoint, joins
+from ascend_sn.replay.choose import HOST_KINDS
 from ascend_sn.replay.classify import host_classes
 from ascend_sn.replay.graph import NO_TASK, EdgeKind, NodeKind
 from ascend_sn.replay.lanes import Launches, launches
 from ascend_sn.replay.lineage import Queued
 from ascend_sn.replay.parts import Parts
-from ascend_sn.replay.tasks import HOST_KINDS, SourceTable, Tasks
+from ascend_sn.replay.tasks import SourceTable, Tasks
 from ascend_sn.replay.threads import (
     SOURCE_NODE,
     Bursts,
     Moments,
     Slices,
-    Stretches,
     ThreadNodes,
     bursts,
     cut_threads,
 )
+from ascend_sn.replay.waits import Waits
 
-__all__ = ["HostCall", "HostNodes", "HostPlan", "add_host", "plan_host"]
+__all__ = ["HostNodes", "HostPlan", "add_host", "add_waits", "met_nodes", "plan_host", "workers_of"]
 
 
 @dataclass(frozen=True)
@@ -50,15 +49,6 @@ class HostPlan:
     queue: Launches
     working: Bursts
     kernels: Int64
-
-
-@dataclass(frozen=True)
-class HostCall:
-    """A collective that a host thread is in from `start` to `end`; it waits until `release`."""
-
-    task: int
-    start: int
-    release: int
 
 
 @dataclass(frozen=True)
@@ -113,80 +103,89 @@ def add_host(
     parts: Parts,
     plan: HostPlan,
     tasks: Tasks,
+    waits: Waits,
     *,
     profile: int,
     offset: int,
     begin: int,
     launched: Launches | None,
-    waits: DeviceWaits | None,
-    calls: Sequence[HostCall],
     fine: bool,
-) -> tuple[HostNodes, Int64, Int64, list[tuple[int, int]]]:
+) -> HostNodes:
     """Cut the threads and add their nodes with the edges between them.
 
     Args:
         parts: The growing graph.
         plan: What `plan_host` returned.
         tasks: Tasks of the profile.
+        waits: Where its threads wait.
         profile: Number of the profile.
         offset: Position of its first task among all tasks.
         begin: Node at which its window begins.
         launched: Launches of its device tasks.
-        waits: What its calls wait for on the device.
-        calls: Its collectives on host threads.
         fine: Whether every slice is cut out.
-
-    Returns:
-        The nodes; waiting nodes and the device tasks that they wait for; arrival and release of each collective.
     """
     thread = tasks.lane.codes.astype(np.int64)
-    grouped = _grouped(waits, tasks, plan.window)
-    met = _call_stretches(calls, thread)
-    joined = joins(plan.slices, plan.main, plan.window, _workers(tasks, plan.slices))
-    main = np.full(len(joined.start), plan.main, np.int64)
-    stretches = [
-        met,
-        Stretches(thread[grouped.call], grouped.start, grouped.release),
-        Stretches(main, joined.start, joined.end),
-    ]
-    blocked = Stretches(*(np.concatenate([getattr(s, name) for s in stretches]) for name in ("thread", "start", "end")))
-    kept = disjoint(blocked)
-    kept_calls, kept_waits, kept_joins = np.split(kept, np.cumsum([len(s) for s in stretches])[:2])
     rested = plan.working.thread != plan.main
-    moments = Moments(thread[plan.queue.launcher], plan.queue.moment)
+    moments = waits.moments(tasks) + Moments(thread[plan.queue.launcher], plan.queue.moment)
     moments += Moments(np.full(int(rested.sum()), plan.main, np.int64), plan.working.start[rested])
-    moments += Moments(thread[grouped.call], tasks.start[grouped.call])
-    moments += Moments(met.thread, met.start)
     if launched is not None:
         moments += Moments(thread[launched.launcher], launched.moment)
-    nodes = cut_threads(
-        plan.slices,
-        plan.working,
-        plan.window,
-        moments,
-        Stretches(blocked.thread[kept], blocked.start[kept], blocked.end[kept]),
-        fine=fine,
-    )
+    nodes = cut_threads(plan.slices, plan.working, plan.window, moments, waits.stretches(), fine=fine)
     host = _add_nodes(parts, plan, tasks, nodes, profile, offset, begin)
     _wake(parts, plan, tasks, host)
-    released = host.ending(np.full(int(kept_joins.sum()), plan.main, np.int64), joined.end[kept_joins])
+    joined = waits.joined_kept
     parts.add_edges(
-        host.ending(joined.other[kept_joins], joined.end[kept_joins]), released, EdgeKind.HOST_ORDER, inferred=True
+        host.ending(waits.joined_with[joined], waits.joined.end[joined]),
+        host.ending(waits.joined.thread[joined], waits.joined.end[joined]),
+        EdgeKind.HOST_ORDER,
+        inferred=True,
     )
-    waiting = np.where(
-        kept_waits,
-        host.ending(thread[grouped.call], grouped.release),
-        host.starting(thread[grouped.call], tasks.start[grouped.call]),
+    return host
+
+
+def add_waits(parts: Parts, host: HostNodes, tasks: Tasks, waits: Waits, last: Int64) -> tuple[Int64, Int64]:
+    """Let the threads wait for the device.
+
+    Args:
+        parts: The growing graph.
+        host: Nodes of the threads.
+        tasks: Tasks of the profile.
+        waits: Where its threads wait.
+        last: Node that each task ends with.
+
+    Returns:
+        Nodes of guessed waits, and how long each would be if the thread worked there, ns.
+    """
+    blocked, call = waits.device, waits.device_call
+    node = np.where(
+        waits.device_kept,
+        host.ending(blocked.thread, blocked.end),
+        host.starting(blocked.thread, tasks.start[call]),
     )
-    useful = (kept_waits | (grouped.release <= grouped.start))[grouped.pair] & (waiting[grouped.pair] >= 0)
+    # A call that finds its tasks done still has to come after them, when they take longer.
+    useful = ((waits.device_kept | (blocked.end <= blocked.start)) & (node >= 0))[waits.device_pair]
+    parts.add_edges(last[waits.device_task[useful]], node[waits.device_pair[useful]], EdgeKind.BLOCKING)
+    kept = waits.guessed_kept
+    silent = host.ending(waits.guessed.thread, waits.guessed.end)
+    of_pair = kept[waits.guessed_pair]
+    parts.add_edges(
+        last[waits.guessed_task[of_pair]], silent[waits.guessed_pair[of_pair]], EdgeKind.BLOCKING, inferred=True
+    )
+    return silent[kept], (waits.guessed.end - waits.guessed.start)[kept]
+
+
+def met_nodes(host: HostNodes, waits: Waits) -> list[tuple[int, int]]:
+    """Return the nodes with which the collectives on host threads are reached and left, in their order."""
+    met = waits.met
     arrivals = host.ending(met.thread, met.start)
-    releases = np.where(kept_calls, host.ending(met.thread, met.end), host.starting(met.thread, met.start))
-    return (
-        host,
-        waiting[grouped.pair][useful],
-        grouped.task[useful],
-        list(zip(arrivals.tolist(), releases.tolist(), strict=True)),
-    )
+    releases = np.where(waits.met_kept, host.ending(met.thread, met.end), host.starting(met.thread, met.start))
+    return list(zip(arrivals.tolist(), releases.tolist(), strict=True))
+
+
+def workers_of(tasks: Tasks, slices: Slices) -> Int64:
+    """Return the threads that run operators."""
+    operators = tasks.table[slices.task] == SourceTable.OPERATOR
+    return np.unique(slices.thread[operators]).astype(np.int64)
 
 
 def _main_thread(tasks: Tasks, slices: Slices) -> int:
@@ -202,44 +201,6 @@ def _main_thread(tasks: Tasks, slices: Slices) -> int:
             ]
             return int(threads[int(np.argmax(covered))])
     raise AssertionError("slices of no thread")
-
-
-def _workers(tasks: Tasks, slices: Slices) -> Int64:
-    operators = tasks.table[slices.task] == SourceTable.OPERATOR
-    return np.unique(slices.thread[operators]).astype(np.int64)
-
-
-@dataclass(frozen=True)
-class _Waits:
-    """Blocking calls: when each begins to wait and is released; and their tasks, `pair` being the call of each."""
-
-    call: Int64
-    start: Int64
-    release: Int64
-    pair: Int64
-    task: Int64
-
-
-def _grouped(waits: DeviceWaits | None, tasks: Tasks, window: tuple[int, int]) -> _Waits:
-    none = np.zeros(0, np.int64)
-    if waits is None or not len(waits.call):
-        return _Waits(none, none, none, none, none)
-    inside = (tasks.start[waits.call] >= window[0]) & (tasks.end[waits.call] <= window[1])
-    call, pair = np.unique(waits.call[inside], return_inverse=True)
-    task, began = waits.task[inside], waits.start[inside]
-    start = np.full(len(call), np.iinfo(np.int64).max, np.int64)
-    release = np.zeros(len(call), np.int64)
-    np.minimum.at(start, pair, began)
-    np.maximum.at(release, pair, tasks.end[task])
-    return _Waits(call, start, np.maximum(release, start), pair, task)
-
-
-def _call_stretches(calls: Sequence[HostCall], thread: Int64) -> Stretches:
-    return Stretches(
-        thread[np.array([call.task for call in calls], np.int64)],
-        np.array([call.start for call in calls], np.int64),
-        np.array([call.release for call in calls], np.int64),
-    )
 
 
 def _add_nodes(

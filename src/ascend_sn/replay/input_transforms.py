@@ -23,6 +23,9 @@ MORE_WORKERS: Final = 2
 CONTENTION_RATIO: Final = 1.25
 """Longer production with more workers where the number of cores is not known (measured errors up to 22 %)."""
 
+BOUND_RATIO: Final = 0.05
+"""Share of the step spent on waiting from which on workers, where there are some, do not keep up (A06)."""
+
 UNKNOWN_WORKERS: Final = 8
 """Workers taken for there where the capture shows some and not how many; the more, the less two more help."""
 
@@ -44,8 +47,8 @@ def input_hidden(
         graph: The replayed step.
         workers: Loader workers now; by default none, unless the names of the slices tell of some.
         cores: Cores of the host; without them contention is assumed.
-        produce_ns: Time to make one batch; by default what the step waits without workers, and with w workers
-            that keep it waiting w times the step.
+        produce_ns: Time to make one batch; by default what the step waits without workers, with w workers that
+            keep it waiting w times the step, and with workers that do not keep it waiting nothing that matters.
         hand_over_ns: Cost per batch that stays.
     """
     waits = _main_data(graph)
@@ -60,7 +63,8 @@ def input_hidden(
             workers, confidence = UNKNOWN_WORKERS, "low"
             remarks.append(Remark("replay.workers-unknown", {"assumed_count": workers}))
     if produce_ns is None:
-        produce_ns = workers * graph.observed_ns if workers else waited
+        bound = waited >= BOUND_RATIO * graph.observed_ns
+        produce_ns = (workers * graph.observed_ns if bound else 0) if workers else waited
     more = workers + MORE_WORKERS
     if cores is None:
         fewest, crowded = workers + 1, CONTENTION_RATIO
@@ -73,6 +77,8 @@ def input_hidden(
     ]
 
     def limited(production_ns: float) -> Bound:
+        # Workers that would make it worse are not added.
+        production_ns = min(production_ns, graph.observed_ns)
         return Bound((*kept, SetDur([graph.production], np.array([round(production_ns)], np.int64), raises=True)))
 
     return Transform(

@@ -12,14 +12,27 @@ from ascend_sn.model.rows import Bool, Int64
 from ascend_sn.replay.graph import NO_TASK
 from ascend_sn.replay.tasks import SourceTable, Tasks
 
-__all__ = ["EventPairs", "Launches", "StreamOrder", "event_pairs", "is_wait", "launches", "stream_order"]
+__all__ = [
+    "SCHEDULING_NS",
+    "EventPairs",
+    "Launches",
+    "StreamOrder",
+    "boundary_pairs",
+    "event_pairs",
+    "is_wait",
+    "launches",
+    "stream_order",
+]
 
 _WAIT: Final = re.compile(r"EVENT_?WAIT|STREAM_?WAIT|stream wait event", re.IGNORECASE)
 _RECORD: Final = re.compile(r"EVENT_?RECORD", re.IGNORECASE)
 
 
-LAUNCHES_AT_LEAST: Final = 8
-"""Launches of a lane from which on the least latency among them is taken for the lane's own."""
+SCHEDULING_NS: Final = 30_000
+"""A kernel that starts at most so long after it could is late by scheduling alone (30 us, as HTA's kernel wait)."""
+
+BOUNDARY_NS: Final = 200_000
+"""A task that starts at most so long after one of another stream may have waited for it (0.2 ms)."""
 
 _NEVER: Final = np.iinfo(np.int64).max
 
@@ -49,22 +62,37 @@ def launches(task: Int64, launcher: Int64, lane: Int64, tasks: Tasks) -> Launche
     Args:
         task: Launched tasks.
         launcher: What launched each.
-        lane: Where each runs; the least latency is taken per lane.
+        lane: Where each runs. The least latency is taken per lane, of the tasks that found their lane free when
+            they were launched; for a lane without such a task, over all lanes.
         tasks: All tasks.
     """
     start, called, returned = tasks.start[task], tasks.start[launcher], tasks.end[launcher]
     latency = start - returned
     lanes, lane_of = np.unique(lane, return_inverse=True)
+    counted = (latency >= 0) & (_free_from(lane_of, start, tasks.end[task]) <= returned)
     least = np.full(len(lanes), _NEVER, np.int64)
-    after = latency >= 0
-    np.minimum.at(least, lane_of[after], latency[after])
-    # Of a lane that is seldom launched on the least latency is a long one; then the least of all lanes counts.
-    counts = np.bincount(lane_of[after], minlength=len(lanes))
-    least = np.where(counts >= LAUNCHES_AT_LEAST, least, least.min(initial=_NEVER))
+    np.minimum.at(least, lane_of[counted], latency[counted])
+    least = np.where(least == _NEVER, least.min(initial=_NEVER), least)
     least[least == _NEVER] = 0
     weight = least[lane_of]
     moment = np.minimum(np.clip(start - weight, called, returned), start)
-    return Launches(task, launcher, moment, np.minimum(weight, start - moment), int(np.count_nonzero(start < called)))
+    late = int(np.count_nonzero(start < called))
+    return Launches(task, launcher, moment, np.minimum(weight, start - moment), late)
+
+
+def _free_from(lane: Int64, start: Int64, end: Int64) -> Int64:
+    """Return when the lane of each task has done with all that started before it."""
+    order = np.lexsort((end, start, lane))
+    lane, end = lane[order], end[order]
+    low = int(end.min(initial=0))
+    stride = int(end.max(initial=0)) - low + 1
+    # Shifted by lane, the running maximum begins anew with each.
+    done = np.maximum.accumulate(end - low + lane * stride) - lane * stride + low
+    before = np.append(low, done[:-1])[: len(done)]
+    before[np.append(True, lane[1:] != lane[:-1])[: len(lane)]] = low
+    free = np.empty_like(end)
+    free[order] = before
+    return free
 
 
 @dataclass(frozen=True)
@@ -107,6 +135,13 @@ class EventPairs:
     task: Int64
     previous: Int64
     inferred: Bool
+
+    def __add__(self, other: EventPairs) -> EventPairs:
+        return EventPairs(
+            np.concatenate([self.task, other.task]),
+            np.concatenate([self.previous, other.previous]),
+            np.concatenate([self.inferred, other.inferred]),
+        )
 
 
 def is_wait(tasks: Tasks) -> Bool:
@@ -154,6 +189,54 @@ def event_pairs(tasks: Tasks, device: Int64, lane: Int64, moment: Int64, flows: 
                 pairs.append((task, previous, True))
     found = np.array(pairs, np.int64).reshape(-1, 3)
     return EventPairs(found[:, 0], found[:, 1], found[:, 2].astype(np.bool_))
+
+
+def boundary_pairs(
+    tasks: Tasks, own: Int64, lane: Int64, launched: Launches, order: StreamOrder, events: EventPairs
+) -> EventPairs:
+    """Guess that a task waited for one of another stream where computing and communication follow each other.
+
+    A task that starts more than 30 us after its launch, its predecessor on the stream and its events allow, and
+    at most 0.2 ms after a task of the other sort (communication or not) ended on another stream of the device,
+    waited for that one. So did a wait for an event that ends then, whatever it is for.
+
+    Args:
+        tasks: All tasks.
+        own: Device tasks.
+        lane: Stream of each.
+        launched: Their launches.
+        order: Their order on the streams.
+        events: Known events.
+    """
+    explained = np.full(len(tasks), np.iinfo(np.int64).min, np.int64)
+    explained[launched.task] = launched.moment + launched.weight
+    np.maximum.at(explained, order.task, tasks.end[order.previous] + order.weight)
+    np.maximum.at(explained, events.task, tasks.end[events.previous])
+    waits = is_wait(tasks)
+    begin = np.where(waits, tasks.end, tasks.start)
+    late = own[begin[own] - SCHEDULING_NS > explained[own]]
+    lane_of = np.full(len(tasks), -1, np.int64)
+    lane_of[own] = lane
+    communicates = tasks.kind.matches(["communication"])
+    works = communicates | tasks.kind.matches(["compute", "fused", "copy"])
+    device = np.array([text.partition("/")[0] for text in tasks.lane.values] or [""])[tasks.lane.codes]
+    pairs: list[tuple[int, int]] = []
+    for sort in (False, True):
+        for one in np.unique(device[late]).tolist():
+            waiting = late[(waits[late] | works[late] & (communicates[late] == sort)) & (device[late] == one)]
+            before = own[works[own] & (communicates[own] != sort) & (device[own] == one)]
+            before = before[np.argsort(tasks.end[before], kind="stable")]
+            at = np.searchsorted(tasks.end[before], begin[waiting], side="right") - 1
+            waiting, previous = waiting[at >= 0], before[at[at >= 0]]
+            close = (
+                (begin[waiting] - tasks.end[previous] <= BOUNDARY_NS)
+                & (tasks.end[previous] > explained[waiting])
+                & (lane_of[previous] != lane_of[waiting])
+                & (tasks.start[previous] < begin[waiting])
+            )
+            pairs += zip(waiting[close].tolist(), previous[close].tolist(), strict=True)
+    found = np.array(pairs, np.int64).reshape(-1, 2)
+    return EventPairs(found[:, 0], found[:, 1], np.ones(len(found), np.bool_))
 
 
 def _latest(tasks: Tasks, candidates: Int64, lane_of: Int64, moment_of: Int64, task: int, by: int) -> int:

@@ -15,9 +15,9 @@ from typing import Final
 import numpy as np
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.replay.choose import Window
+from ascend_sn.replay.choose import HOST_KINDS, Window
 from ascend_sn.replay.graph import NO_TASK, Collective, Residual
-from ascend_sn.replay.tasks import HOST_KINDS, SourceTable, Tasks
+from ascend_sn.replay.tasks import SourceTable, Tasks
 
 __all__ = ["Call", "Meeting", "meetings"]
 

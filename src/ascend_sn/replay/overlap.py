@@ -50,16 +50,11 @@ class StartWhenReady:
         stretched = np.cumsum(draft.dur[buckets.producers])
         total = float(stretched[-1])
         pieces = list(zip(stretched.tolist(), buckets.producers.tolist(), strict=True))
-        own = np.zeros(len(draft.dur), np.bool_)
-        nodes = draft.graph.nodes
-        own[: len(nodes)] = nodes.profile == nodes.profile[buckets.producers[0]]
         before: int | None = None
         for arrival, transit, ratio in zip(
             buckets.arrival.tolist(), buckets.transit.tolist(), buckets.ready_ratio, strict=True
         ):
-            own = np.append(own, np.ones(len(draft.dur) - len(own), np.bool_))
-            producer = _piece(draft, pieces, ratio * total)
-            _wait_for(draft, arrival, producer, own, nodes.kind == NodeKind.FINISH)
+            _wait_for(draft, arrival, _piece(draft, pieces, ratio * total), buckets)
             if before is not None:
                 draft.add_edges(np.array([before]), np.array([transit]), 0, EdgeKind.MEETING)
             before = transit
@@ -132,32 +127,38 @@ def _piece(draft: Draft, pieces: list[tuple[int, int]], ready: float) -> int:
     return node
 
 
-def _wait_for(draft: Draft, arrival: int, producer: int, own: np.ndarray, finishes: np.ndarray) -> None:
-    """Replace what holds an arrival by its producer, unless it is held by something earlier already."""
-    on_host = draft.graph.nodes.kind[arrival] == NodeKind.TRANSIT
+def _wait_for(draft: Draft, arrival: int, producer: int, buckets: Buckets) -> None:
+    """Replace what holds an arrival by its producer, unless only something earlier holds it."""
+    nodes = draft.graph.nodes
+    on_host = nodes.kind[arrival] == NodeKind.TRANSIT
     kinds = (EdgeKind.MEETING,) if on_host else (EdgeKind.LAUNCH, EdgeKind.EVENT, EdgeKind.STREAM_ORDER)
-    mine = draft.alive & (draft.dst == arrival) & np.isin(draft.kind, np.array(kinds, np.uint8)) & own[draft.src]
-    mine &= ~np.append(finishes, np.zeros(len(draft.dur) - len(finishes), np.bool_))[draft.src]
-    mine &= draft.rank[draft.src] > draft.rank[producer]
-    if draft.rank[producer] >= draft.rank[arrival] or not bool(mine.any()):
+    # Of the ranks that meet there, this one; the collective before on the same stream still holds it.
+    replaced = np.ones(len(draft.dur), np.bool_)
+    replaced[: len(nodes)] = (nodes.profile == nodes.profile[buckets.producers[0]]) & (
+        nodes.kind != NodeKind.FINISH if not on_host else True
+    )
+    edges = np.flatnonzero(
+        draft.alive
+        & (draft.dst == arrival)
+        & np.isin(draft.kind, np.array(kinds, np.uint8))
+        & replaced[draft.src]
+        & (draft.rank[draft.src] > draft.rank[producer])
+    )
+    if draft.rank[producer] >= draft.rank[arrival] or not len(edges):
         return
-    _close_up(draft, arrival, mine)
-    draft.drop_edges(mine)
+    in_order = draft.src[edges[draft.kind[edges] == EdgeKind.STREAM_ORDER]]
+    draft.alive[edges] = False
     draft.add_edges(np.array([producer]), np.array([arrival]), 0, EdgeKind.EVENT)
     if not on_host:
         draft.residual[arrival] = 0
+        _close_up(draft, arrival, in_order.tolist())
 
 
-def _close_up(draft: Draft, arrival: int, dropped: np.ndarray) -> None:
-    """Where the collective lay in the stream of the computing, let what follows there wait for what came before."""
-    held = np.flatnonzero(dropped & (draft.kind == EdgeKind.STREAM_ORDER))
-    if not len(held):
-        return
-    kernel = draft.graph.nodes.kernel
-    finish = np.flatnonzero((draft.graph.nodes.kind == NodeKind.FINISH) & (kernel == kernel[arrival]))
+def _close_up(draft: Draft, arrival: int, before: list[int]) -> None:
+    """Where a collective lay in the stream of the computing, let what follows there wait for what came before."""
+    nodes = draft.graph.nodes
+    finish = np.flatnonzero((nodes.kind == NodeKind.FINISH) & (nodes.kernel == nodes.kernel[arrival]))
     after = np.flatnonzero(draft.alive & (draft.kind == EdgeKind.STREAM_ORDER) & np.isin(draft.src, finish))
-    for source in draft.src[held].tolist():
-        for edge in after.tolist():
-            draft.add_edges(
-                np.array([source]), draft.dst[edge : edge + 1], int(draft.weight[edge]), EdgeKind.STREAM_ORDER
-            )
+    for source in before:
+        for target, weight in zip(draft.dst[after].tolist(), draft.weight[after].tolist(), strict=True):
+            draft.add_edges(np.array([source]), np.array([target]), weight, EdgeKind.STREAM_ORDER)

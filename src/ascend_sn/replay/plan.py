@@ -64,12 +64,13 @@ class _State:
     bounds: tuple[Bound, ...]
     step_ns: float
     kept_ns: float
+    guesses: bool
 
     def after(self, graph: StepGraph, bound: Bound) -> _State:
         bounds = (*self.bounds, bound)
-        full = replayed_ns(graph, *bounds) + self.kept_ns
+        full = replayed_ns(graph, *bounds, guesses=self.guesses) + self.kept_ns
         kept = (self.step_ns - full) * (1 - bound.share_ratio)
-        return _State(bounds, full + kept, self.kept_ns + kept)
+        return _State(bounds, full + kept, self.kept_ns + kept, self.guesses)
 
 
 def joint_plan(
@@ -88,7 +89,7 @@ def joint_plan(
         confidence: That of gains on this graph.
         conflicts: Pairs of names of which only one can be part of the plan.
     """
-    states = [_State((), float(base_ns), 0.0)] * 3
+    states = [_State((), float(base_ns), 0.0, guesses) for guesses in (False, True, True)]
     open_ = list(candidates)
     steps: list[PlanStep] = []
     left_out: list[tuple[str, Literal["gain", "conflict"]]] = []

@@ -109,9 +109,9 @@ class Unpriced:
     reason: Remark
 
 
-def replayed_ns(graph: StepGraph, *bounds: Bound) -> float:
-    """Return how long a step is per unit of its work after some edits, ns."""
-    draft = Draft(graph)
+def replayed_ns(graph: StepGraph, *bounds: Bound, guesses: bool = True) -> float:
+    """Return how long a step is per unit of its work after some edits, ns; see `Draft` for `guesses`."""
+    draft = Draft(graph, guesses=guesses)
     work = 1.0
     for bound in bounds:
         for edit in bound.edits:
@@ -121,10 +121,13 @@ def replayed_ns(graph: StepGraph, *bounds: Bound) -> float:
 
 
 def price(graph: StepGraph, base_ns: int, transform: Transform, confidence: Confidence) -> Gain:
-    """Return the gain of a transformation on a graph whose step takes `base_ns`."""
+    """Return the gain of a transformation on a graph whose step takes `base_ns`.
+
+    In the low case no thread is taken to wait where that is a guess.
+    """
     low, expected, high = (
-        round((base_ns - replayed_ns(graph, bound)) * bound.share_ratio)
-        for bound in (transform.low, transform.expected, transform.high)
+        round((base_ns - replayed_ns(graph, bound, guesses=guesses)) * bound.share_ratio)
+        for bound, guesses in ((transform.low, False), (transform.expected, True), (transform.high, True))
     )
     return Gain(
         low_ns=min(low, expected),

@@ -10,13 +10,12 @@ from typing import Final
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.replay.build import build_graph
-from ascend_sn.replay.choose import MAX_PROFILES, Choice, choose
+from ascend_sn.replay.choose import HOST_KINDS, MAX_PROFILES, Choice, choose
 from ascend_sn.replay.critical_path import CriticalPath, critical_path, unexplained_ns
 from ascend_sn.replay.engine import Draft, Timing, replayed
 from ascend_sn.replay.graph import StepGraph
 from ascend_sn.replay.plan import Candidate, Plan, joint_plan
 from ascend_sn.replay.prices import Confidence, Gain, Remark, Transform, Unpriced, least, price
-from ascend_sn.replay.tasks import HOST_KINDS
 from ascend_sn.store import Run
 
 __all__ = ["MAX_NODES", "Replay"]
@@ -84,7 +83,12 @@ class Replay:
         while True:
             graph = build_graph(db, choice.windows, fine=fine)
             if len(graph.nodes) <= MAX_NODES:
-                return Replay(choice, graph, replayed(graph))
+                found = Replay(choice, graph, replayed(graph))
+                if len(graph.guessed) and found.unexplained_ratio > WRONG_UNEXPLAINED:
+                    # Waits that lead to what nothing explains are not worth guessing.
+                    graph = build_graph(db, choice.windows, fine=fine, guesses=False)
+                    return Replay(choice, graph, replayed(graph))
+                return found
             if fine:
                 fine = False
             elif len(choice.windows) > 1:
@@ -199,6 +203,8 @@ class Replay:
         if len(choice.windows) < choice.profile_count:
             params = {"replayed_count": len(choice.windows), "profile_count": choice.profile_count}
             found.append(("medium", Remark("replay.extrapolated", params)))
+        if len(self.graph.guessed):
+            found.append(("medium", Remark("replay.waits-guessed", {"count": len(self.graph.guessed)})))
         if any(window.device_kind in HOST_KINDS for window in choice.windows):
             found.append(("low", Remark("replay.no-device")))
         return found

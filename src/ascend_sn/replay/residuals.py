@@ -10,12 +10,10 @@ import numpy.typing as npt
 from ascend_sn._native.intervals import union
 from ascend_sn.model.rows import Int64
 from ascend_sn.replay.graph import Edges, NodeKind, Nodes, Residual
+from ascend_sn.replay.lanes import SCHEDULING_NS
 from ascend_sn.replay.tasks import Tasks
 
-__all__ = ["SCHEDULING_NS", "latest_allowed", "residuals"]
-
-SCHEDULING_NS: Final = 30_000
-"""A kernel that starts at most so long after it could is late by scheduling alone (30 us, as HTA's kernel wait)."""
+__all__ = ["latest_allowed", "residuals"]
 
 CONTENTION_RATIO: Final = 0.9
 """Share of a delay in which other streams of the device compute, from which on that explains it."""

@@ -11,12 +11,9 @@ import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.model.rows import Bool, Int64, Text
-from ascend_sn.replay.choose import Window
+from ascend_sn.replay.choose import HOST_KINDS, Window
 
-__all__ = ["HOST_KINDS", "NOT_GIVEN", "SourceTable", "Tasks", "joined", "load_tasks", "positions"]
-
-HOST_KINDS: Final = ("cpu", "host")
-"""Kinds of capture in which the kernels are stretches of host threads."""
+__all__ = ["NOT_GIVEN", "SourceTable", "Tasks", "joined", "load_tasks", "positions"]
 
 NOT_GIVEN: Final = -1
 """In a number column of the tasks: the capture does not say."""
