@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,11 @@ class Database:
     ledger: Ledger
     tables: dict[str, tuple[str, ...]]
     damaged: set[str] = field(default_factory=set)
+    conditions: Mapping[str, str] = field(default_factory=dict)
+
+    def where(self, conditions: Mapping[str, str]) -> Database:
+        """Return the same database with only the rows that fulfil an SQL condition, by table."""
+        return replace(self, conditions=conditions)
 
     def has(self, table: str) -> bool:
         """Whether there is a table of that name."""
@@ -61,6 +66,8 @@ class Database:
         if not present:
             return {column: [] for column in columns}
         query = f"select {', '.join(_quoted(column) for column in present)} from {_quoted(table)}"
+        if table in self.conditions:
+            query += f" where {self.conditions[table]}"
         rows = self._rows(table, query)
         values: dict[str, Values] = {column: [None] * len(rows) for column in columns}
         if rows:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from ascend_sn.errors import EmptyInputError, FormatError
 from ascend_sn.formats.reader import Source
-from ascend_sn.formats.torch_npu.coverage import coverage_of
+from ascend_sn.formats.torch_npu.coverage import Delivery, coverage_of
 from ascend_sn.formats.torch_npu.export import Export
 from ascend_sn.formats.torch_npu.layout import RunInfo
+from ascend_sn.formats.torch_npu.limits import rank_of
 from ascend_sn.model.capture import Capture, DeviceKind, ProfileHeader
-from ascend_sn.model.ledger import Ledger
+from ascend_sn.model.ledger import CoverageEntry, Ledger
+from ascend_sn.model.rows import Rows
 
-__all__ = ["capture_of"]
+__all__ = ["CoverageOf", "capture_of"]
+
+CoverageOf = Callable[[RunInfo, Mapping[str, Rows], Delivery], list[CoverageEntry]]
+"""Says what was asked for and what came, in the words of the tool that collected it."""
 
 _CONTENT: Final = (
     *("step", "operator", "host_call", "kernel", "collective", "comm_task", "memory_event", "memory_sample"),
@@ -21,8 +27,16 @@ _CONTENT: Final = (
 )
 
 
-def capture_of(source: Source, info: RunInfo, export: Export, ledger: Ledger) -> Capture:
-    """Return the capture.
+def capture_of(
+    source: Source,
+    info: RunInfo,
+    export: Export,
+    ledger: Ledger,
+    *,
+    tool: str = "torch_npu",
+    coverage: CoverageOf = coverage_of,
+) -> Capture:
+    """Return the capture; `tool` is the one that collected it.
 
     Raises:
         FormatError: Nothing usable is left, and something was damaged.
@@ -35,11 +49,11 @@ def capture_of(source: Source, info: RunInfo, export: Export, ledger: Ledger) ->
             raise FormatError(source.path, problem, damaged.place)
         raise EmptyInputError(source.path, "no timed events were recorded")
     info = replace(info, metadata={**export.metadata, **info.metadata})
-    coverage = coverage_of(info, export.tables, export.delivery)
-    return Capture(_header(source, info, export), export.tables, coverage, ledger)
+    told = coverage(info, export.tables, export.delivery)
+    return Capture(_header(source, info, export, tool), export.tables, told, ledger)
 
 
-def _header(source: Source, info: RunInfo, export: Export) -> ProfileHeader:
+def _header(source: Source, info: RunInfo, export: Export, tool: str) -> ProfileHeader:
     activities = info.config.get("activities")
     npu = not isinstance(activities, list) or any("NPU" in str(item) for item in activities)
     npu = npu or len(export.tables["kernel"]) > 0
@@ -54,7 +68,7 @@ def _header(source: Source, info: RunInfo, export: Export) -> ProfileHeader:
     if isinstance(info.metadata.get("distributed_args"), dict):
         config["distributed_args"] = info.metadata["distributed_args"]
     return ProfileHeader(
-        format=f"torch_npu-{export.read_from}",
+        format=f"{tool}-{export.read_from}",
         source=source.name,
         device_kind=kind,
         host=info.host or export.host,
@@ -72,8 +86,8 @@ def _header(source: Source, info: RunInfo, export: Export) -> ProfileHeader:
 
 def _world_size(info: RunInfo) -> int | None:
     arguments = info.metadata.get("distributed_args")
-    if isinstance(arguments, dict) and isinstance(arguments.get("world_size"), int):
-        return int(arguments["world_size"])
+    if isinstance(arguments, dict) and (size := rank_of(arguments.get("world_size"))) is not None:
+        return size
     for group in info.groups.values():
         ranks = group.get("global_ranks")
         if group.get("group_name") == "default_group" and isinstance(ranks, list):

@@ -9,6 +9,7 @@ import numpy as np
 
 from ascend_sn.formats.torch_npu.communication_parts import OpParts, TaskParts
 from ascend_sn.formats.torch_npu.groups import dtype_bytes, parse_op_name
+from ascend_sn.formats.torch_npu.limits import whole
 from ascend_sn.model.rows import Int64, Nullable, Rows, Text, concatenate, conform
 from ascend_sn.model.tables import COLLECTIVE, LINK
 
@@ -101,7 +102,7 @@ class _Builder:
         parsed = parse_op_name(name)
         group = group or timing.group or self._completed(parsed.digits)
         width = None if dtype is None else dtype_bytes(dtype)
-        size = None if count is None or width is None else count * width
+        size = None if count is None or width is None else whole(count * width)
         method = None if timing.transit is None and timing.wait is None else "recorded"
         self._columns.append(
             (

@@ -13,8 +13,9 @@ import msgspec
 import numpy as np
 
 from ascend_sn.formats.sqlite_columns import Database
+from ascend_sn.formats.torch_npu.limits import whole
 from ascend_sn.model.ledger import Ledger
-from ascend_sn.model.rows import Int64, Nullable, Text
+from ascend_sn.model.rows import Int64, Nullable, Rows, Text
 from ascend_sn.model.units import BYTES_PER_MB, NS_PER_MS, NS_PER_US
 
 __all__ = [
@@ -22,7 +23,9 @@ __all__ = [
     "OpParts",
     "TaskParts",
     "Traffic",
+    "json_object",
     "json_steps",
+    "op_from_json",
     "parts_from_database",
     "parts_from_json",
     "parts_from_tasks",
@@ -30,7 +33,9 @@ __all__ = [
     "step_number",
 ]
 
-TOTAL = "Total Op Info"
+TOTAL = ("Total Op Info", "Total HCCL Operators")
+"""Fronts of keys that sum the others up."""
+
 _STEP = re.compile(r"^step(\d*)$")
 _SUM_OF_OTHERS = "SDMA"
 """The block SDMA is the sum of HCCS, PCIE and SIO: never added to them."""
@@ -79,7 +84,7 @@ def parts_from_json(path: Path, file: str, ledger: Ledger) -> list[OpParts]:
             if key.startswith(TOTAL):
                 continue
             try:
-                parts.append(_op_from_json(key, step, entry))
+                parts.append(op_from_json(key, step, entry))
             except (KeyError, TypeError, ValueError, ArithmeticError):
                 unreadable.append(key)
     if unreadable:
@@ -140,16 +145,7 @@ def parts_from_database(database: Database) -> list[OpParts]:
     return parts
 
 
-def parts_from_tasks(
-    count: int,
-    collective: Int64,
-    plane: Text,
-    name: Text,
-    transport: Text,
-    size: Nullable,
-    ts: Int64,
-    dur: Int64,
-) -> TaskParts:
+def parts_from_tasks(count: int, tasks: Rows, plane: Text) -> TaskParts:
     """Sum the parts of each collective on its master plane.
 
     Transit are copies and reductions between chips and RDMA payloads, waiting are Notify_Wait tasks, and
@@ -157,15 +153,13 @@ def parts_from_tasks(
     bytes between chips; else the lowest one.
 
     Args:
-        count: Number of collectives; `collective` of every task is below it.
-        collective: Collective of each task.
+        count: Number of collectives; `collective_id` of every task is below it.
+        tasks: Rows of `comm_task`.
         plane: Plane of each task; one without a plane tells nothing (planes run side by side).
-        name: Kind of each task.
-        transport: SDMA, RDMA, ... with the link type behind it.
-        size: Bytes of each task.
-        ts: Start of each task in nanoseconds.
-        dur: Length of each task in nanoseconds.
     """
+    name, transport = tasks.text("name"), tasks.text("transport")
+    size = Nullable(tasks.values("size_bytes"), tasks.valid("size_bytes"))
+    collective, ts, dur = (tasks.values(column) for column in ("collective_id", "ts_ns", "dur_ns"))
     placed = plane.codes >= 0
     moves = placed & _moves_between_chips(name, transport, size)
     waits = placed & name.where(lambda text: text.replace("_", " ").lower() == "notify wait")
@@ -190,34 +184,59 @@ def parts_from_tasks(
 
 
 def json_steps(path: Path, file: str, ledger: Ledger) -> Iterator[tuple[int | None, dict[str, Any]]]:
-    """Yield step number and the entries of `p2p` and `collective` of a communication JSON file."""
+    """Yield step number and the entries of `p2p` and `collective` of a communication JSON file.
+
+    msprof writes the entries without those two levels: they come with no step.
+    """
+    steps = json_object(path, file, ledger)
+    if not any(_STEP.match(key) for key in steps):
+        if steps:
+            yield None, steps
+        return
+    odd = []
+    for key, kinds in steps.items():
+        entries = [found for found in kinds.values() if isinstance(found, dict)] if isinstance(kinds, dict) else []
+        if not isinstance(kinds, dict) or len(entries) < len(kinds):
+            odd.append(key)
+        for found in entries:
+            yield step_number(key), found
+    if odd:
+        ledger.add(file, "unreadable_entry", count=len(odd), example=odd[0])
+
+
+def json_object(path: Path, file: str, ledger: Ledger) -> dict[str, Any]:
+    """Return the object in a JSON file, numbers as decimals; empty (with a ledger entry) when there is none."""
     try:
         data = path.read_bytes()
     except OSError as error:
         ledger.add(file, "unreadable_file", example=error.strerror or str(error))
-        return
+        return {}
     text = data.decode("utf-8-sig", errors="replace")
     if "\ufffd" in text:
         ledger.add(file, "invalid_utf8", count=text.count("\ufffd"))
     try:
         # Numbers stay decimal: start times have more digits than a float holds.
-        steps = msgspec.json.Decoder(dict[str, dict[str, dict[str, Any]]], float_hook=Decimal).decode(text)
+        return msgspec.json.Decoder(dict[str, Any], float_hook=Decimal).decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         ledger.add(file, "json_syntax", example=str(error))
-        return
-    for key, kinds in steps.items():
-        for entries in kinds.values():
-            yield step_number(key), entries
+        return {}
 
 
 def step_number(key: str) -> int | None:
     """Return N of `step<N>` or of `<N>`; None when no step is known."""
     found = _STEP.match(key)
     digits = found[1] if found else key
-    return int(digits) if digits.isascii() and digits.isdigit() else None
+    return whole(digits)
 
 
-def _op_from_json(key: str, step: int | None, entry: dict[str, Any]) -> OpParts:
+def op_from_json(key: str, step: int | None, entry: dict[str, Any]) -> OpParts:
+    """Return the recorded parts of one operator, whose key is `<name>@<group hash>`.
+
+    Raises:
+        KeyError: A figure is missing.
+        TypeError: A figure is no number, or an entry is no object.
+        ValueError: A time is outside int64.
+    """
     name, _, group = key.partition("@")
     times = entry["Communication Time Info"]
     return OpParts(
@@ -276,7 +295,7 @@ def _moves_between_chips(name: Text, transport: Text, size: Nullable) -> np.ndar
 
 
 def _plane_numbers(plane: Text) -> Int64:
-    numbers = [int(found[0]) if (found := re.search(r"\d+", value)) else 0 for value in plane.values]
+    numbers = [int(found[0]) if (found := re.search(r"\d{1,18}", value)) else 0 for value in plane.values]
     return np.array([*numbers, 0], np.int64)[plane.codes]
 
 

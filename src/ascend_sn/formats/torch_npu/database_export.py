@@ -26,11 +26,12 @@ from ascend_sn.formats.torch_npu.db_memory import read_counters, read_memory_eve
 from ascend_sn.formats.torch_npu.export import Export, first_device, highest_places, named_groups, own_places
 from ascend_sn.formats.torch_npu.host_rows import launch_count
 from ascend_sn.formats.torch_npu.layout import ANALYSIS_DB, RunInfo
+from ascend_sn.formats.torch_npu.limits import rank_of, whole
 from ascend_sn.formats.torch_npu.links import LinkEntry, group_members, link_rows, links_from_database, links_from_json
 from ascend_sn.formats.torch_npu.step_trace import step_trace_from_csv, step_trace_from_database
 from ascend_sn.formats.torch_npu.text_memory import read_text_memory
 from ascend_sn.model.ledger import Ledger
-from ascend_sn.model.rows import Nullable, Rows, concatenate
+from ascend_sn.model.rows import Rows, concatenate
 from ascend_sn.model.tables import LINK, METRIC
 
 __all__ = ["read_database_export"]
@@ -51,8 +52,24 @@ _TABLES_OF = {
 }
 
 
-def read_database_export(source: Source, path: Path, info: RunInfo, ledger: Ledger) -> Export:
+def read_database_export(
+    source: Source,
+    path: Path,
+    info: RunInfo,
+    ledger: Ledger,
+    *,
+    analysis: Path | None = None,
+    narrowed: Callable[[Database], Database] = lambda database: database,
+) -> Export:
     """Read the databases of a run; JSON and CSV files beside them fill in what they lack.
+
+    Args:
+        source: What was opened.
+        path: The profiler database.
+        info: What the run says about itself.
+        ledger: Takes what could not be read.
+        analysis: The database with the recorded parts of collectives; `analysis.db` beside the other by default.
+        narrowed: Leaves of the profiler database what is wanted, the rows of one device for instance.
 
     Raises:
         FormatError: The profiler database is unreadable or holds none of the tables with events.
@@ -61,6 +78,7 @@ def read_database_export(source: Source, path: Path, info: RunInfo, ledger: Ledg
     with open_database(path, file, ledger) as database:
         if not any(database.has(name) for name in ("TASK", "PYTORCH_API", "CANN_API", "COMMUNICATION_OP")):
             raise FormatError(path, "none of the profiler's tables with events is in it", "schema")
+        database = narrowed(database)
         host = read_host(database)
         device = read_device(database, host)
         tables = {
@@ -80,19 +98,10 @@ def read_database_export(source: Source, path: Path, info: RunInfo, ledger: Ledg
         }
         identity = _identity(database)
     _fill_memory(source, path.parent, tables, ledger)
-    parts, entries, step_trace = _analysis(source, path.parent, ledger)
+    parts, entries, step_trace = _analysis(source, analysis or path.parent / ANALYSIS_DB, ledger)
     info = replace(info, metadata={**identity["metadata"], **info.metadata})
     groups = named_groups(info)
-    tasks = parts_from_tasks(
-        len(device.ops.ts),
-        device.comm_tasks.values("collective_id"),
-        device.plane,
-        device.comm_tasks.text("name"),
-        device.comm_tasks.text("transport"),
-        Nullable(device.comm_tasks.values("size_bytes"), device.comm_tasks.valid("size_bytes")),
-        device.comm_tasks.values("ts_ns"),
-        device.comm_tasks.values("dur_ns"),
-    )
+    tasks = parts_from_tasks(len(device.ops.ts), device.comm_tasks, device.plane)
     collectives, per_collective = assemble_collectives(device.ops, parts, tasks, list(groups))
     rank = info.rank if info.rank is not None else identity.get("rank")
     members = {key: ranks for key, (_, ranks) in groups.items()}
@@ -102,7 +111,7 @@ def read_database_export(source: Source, path: Path, info: RunInfo, ledger: Ledg
         "comm_group_member": group_members(
             groups,
             highest_places(collectives, device.comm_tasks, entries),
-            own_places(collectives, device.comm_tasks),
+            own_places(collectives, device.comm_tasks, entries),
             rank,
         ),
         "metric": step_trace if step_trace is not None else concatenate(METRIC, []),
@@ -127,11 +136,9 @@ def _identity(database: Database) -> dict[str, Any]:
     identity: dict[str, Any] = {}
     ranks = database.read("RANK_DEVICE_MAP", "rankId", "deviceId")
     if len(ranks["rankId"]) == 1:
-        rank, device = ranks["rankId"][0], ranks["deviceId"][0]
-        identity["rank"] = rank if isinstance(rank, int) and 0 <= rank < 1 << 31 else None
-        identity["device_id"] = device if isinstance(device, int) and 0 <= device < 1 << 31 else None
-    start = _first(database, "SESSION_TIME_INFO", "startTimeNs", int)
-    identity["start_ns"] = start
+        identity["rank"] = rank_of(ranks["rankId"][0])
+        identity["device_id"] = whole(ranks["deviceId"][0], 1 << 31)
+    identity["start_ns"] = whole(_first(database, "SESSION_TIME_INFO", "startTimeNs", int))
     identity["host"] = _first(database, "HOST_INFO", "hostName", str)
     chips = database.read("NPU_INFO", "id", "name")
     names = {key: name for key, name in zip(chips["id"], chips["name"], strict=True) if isinstance(name, str)}
@@ -158,11 +165,11 @@ def _first(database: Database, table: str, column: str, type_: type) -> Any:
     return next((value for value in database.read(table, column)[column] if isinstance(value, type_)), None)
 
 
-def _analysis(source: Source, output: Path, ledger: Ledger) -> tuple[list[OpParts], list[LinkEntry], Rows | None]:
+def _analysis(source: Source, path: Path, ledger: Ledger) -> tuple[list[OpParts], list[LinkEntry], Rows | None]:
     parts: list[OpParts] = []
     entries: list[LinkEntry] = []
     step_trace: Rows | None = None
-    path = output / ANALYSIS_DB
+    output = path.parent
     if path.is_file():
         file = source.relative(path)
         try:

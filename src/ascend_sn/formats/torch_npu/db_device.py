@@ -13,6 +13,7 @@ from ascend_sn.formats.torch_npu.collectives import CommOps
 from ascend_sn.formats.torch_npu.db_host import DatabaseHost
 from ascend_sn.formats.torch_npu.db_rows import checked_times, ids, known, lookup_dict, padded
 from ascend_sn.formats.torch_npu.groups import group_hash, is_fused, op_type_of
+from ascend_sn.formats.torch_npu.limits import positive, ranks
 from ascend_sn.formats.torch_npu.matching import lookup
 from ascend_sn.formats.torch_npu.tasks import (
     COPY_DIRECTIONS,
@@ -28,7 +29,6 @@ from ascend_sn.model.tables import COMM_TASK, KERNEL, KERNEL_METRIC
 
 __all__ = ["DatabaseDevice", "read_device"]
 
-_NONE_ID: Final = 0xFFFFFFFF
 _METRIC_NAMES: Final = {"aic_total_time": "aicore_time", "aiv_total_time": "aiv_time"}
 
 
@@ -282,8 +282,8 @@ def _comm_tasks(
         ts_ns=tasks.ts[index],
         dur_ns=tasks.dur[index],
         size_bytes=sqlite_integers(picked["size"]),
-        src_rank=known(picked["srcRank"]),
-        dst_rank=known(picked["dstRank"]),
+        src_rank=ranks(sqlite_integers(picked["srcRank"])),
+        dst_rank=ranks(sqlite_integers(picked["dstRank"])),
         transport=combined(transport, link, joined_transport),
     )
     return rows_.take(kept), plane.take(kept)
@@ -316,4 +316,4 @@ def _blocks(info: Mapping[str, Sequence[Any]]) -> Nullable:
     blocks = sqlite_integers(
         [new if new is not None else old for new, old in zip(info["blockNum"], info["blockDim"], strict=True)]
     )
-    return Nullable(blocks.values, blocks.valid & (blocks.values > 0) & (blocks.values < _NONE_ID))
+    return positive(blocks)

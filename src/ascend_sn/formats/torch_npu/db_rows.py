@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ascend_sn.formats.sqlite_columns import Database, sqlite_integers
+from ascend_sn.formats.torch_npu.limits import possible_times, small
 from ascend_sn.model.rows import Int64, Nullable, Text
 
 __all__ = ["NONE_ID", "checked_times", "ids", "known", "lookup_dict", "padded", "threads"]
@@ -24,16 +25,16 @@ def threads(global_tids: Nullable) -> Text:
 
 
 def checked_times(database: Database, table: str, start: Nullable, end: Nullable) -> npt.NDArray[np.bool_]:
-    """Return the mask of rows with both times and no negative length; the others go to the ledger."""
+    """Return the mask of rows with both times and a possible length; the others go to the ledger."""
     readable = start.valid & end.valid
     if not readable.all():
         place = f"table {table}, row {int(np.flatnonzero(~readable)[0])}"
         database.ledger.add(database.file, "unreadable_cell", place=place, count=int((~readable).sum()))
-    negative = readable & (end.values < start.values)
-    if negative.any():
-        place = f"table {table}, row {int(np.flatnonzero(negative)[0])}"
-        database.ledger.add(database.file, "negative_duration", place=place, count=int(negative.sum()))
-    return readable & ~negative
+    impossible = readable & ~possible_times(start.values, end.values - start.values)
+    if impossible.any():
+        place = f"table {table}, row {int(np.flatnonzero(impossible)[0])}"
+        database.ledger.add(database.file, "impossible_time", place=place, count=int(impossible.sum()))
+    return readable & ~impossible
 
 
 def ids(values: Sequence[Any]) -> Int64:
@@ -45,7 +46,7 @@ def ids(values: Sequence[Any]) -> Int64:
 def known(values: Sequence[Any]) -> Nullable:
     """Return ids that may be absent."""
     numbers = sqlite_integers(values)
-    return Nullable(numbers.values, numbers.valid & (numbers.values >= 0) & (numbers.values < NONE_ID))
+    return small(numbers)
 
 
 def lookup_dict(values: dict[int, int], keys: Int64) -> Nullable:

@@ -11,6 +11,7 @@ import numpy as np
 from ascend_sn.formats.torch_npu.coverage import Delivery
 from ascend_sn.formats.torch_npu.groups import group_hash, group_kind
 from ascend_sn.formats.torch_npu.layout import RunInfo
+from ascend_sn.formats.torch_npu.limits import rank_of
 from ascend_sn.formats.torch_npu.links import LinkEntry
 from ascend_sn.model.rows import Int64, Rows
 
@@ -42,7 +43,7 @@ def named_groups(info: RunInfo) -> Mapping[str, tuple[str | None, Sequence[int]]
     groups: dict[str, tuple[str | None, Sequence[int]]] = {}
     for key, group in info.groups.items():
         ranks = group.get("global_ranks")
-        if isinstance(ranks, list) and all(isinstance(rank, int) for rank in ranks):
+        if isinstance(ranks, list) and all(rank_of(rank) is not None for rank in ranks):
             groups[group_hash(key)] = (group_kind(str(group.get("group_name", ""))), ranks)
     return groups
 
@@ -56,9 +57,12 @@ def first_device(kernels: Rows) -> int | None:
     return int(found[counts.argmax()])
 
 
-def own_places(collectives: Rows, comm_tasks: Rows) -> dict[str, int]:
-    """Return this rank's place in each group: the source of its own plane tasks."""
-    places: dict[str, int] = {}
+def own_places(collectives: Rows, comm_tasks: Rows, links: Sequence[LinkEntry]) -> dict[str, int]:
+    """Return this rank's place in each group: the source of its own plane tasks, else of its own links."""
+    sources: dict[str, set[int]] = {}
+    for entry in links:
+        sources.setdefault(entry.group_hash, set()).add(entry.src)
+    places = {group: next(iter(of_group)) for group, of_group in sources.items() if len(of_group) == 1}
     for group, src, _ in _pairs(collectives, comm_tasks):
         if len(src):
             numbers, counts = np.unique(src, return_counts=True)

@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 _MASK32 = 0xFFFFFFFF
-_OP_NAME = re.compile(r"^(?P<base>.+?)__(?P<digits>\d{1,3})_(?P<index>\d+)_\d+$")
+_OP_NAME = re.compile(r"^(?P<base>.+?)__(?P<digits>\d{1,3})_(?P<index>\d{1,18})_\d+$")
 _OPS = re.compile(
     "batchsendrecv|reducescatter|alltoallvc|alltoallv|allreduce|allgather|broadcast|alltoall|receive|scatter"
     "|reduce|send|recv"

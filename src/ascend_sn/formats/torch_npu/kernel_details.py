@@ -19,6 +19,7 @@ from ascend_sn.formats.csv_columns import (
     text_cells,
 )
 from ascend_sn.formats.torch_npu.groups import is_fused, op_type_of
+from ascend_sn.formats.torch_npu.limits import positive, possible_times, small
 from ascend_sn.formats.torch_npu.text_columns import either
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Int64, Nullable, Rows, Text, concatenate, conform
@@ -38,7 +39,6 @@ _METRIC = re.compile(
     r"^(aic|aiv|aicore|total|cube|memory|vec|mac|scalar|mte[123]|icache|l2|ub|main_mem|fixpipe|write|r[01])_"
 )
 _UNIT = re.compile(r"\(([^)]*)\)$")
-_NONE_ID: Final = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ def read_kernel_details(path: Path, file: str, ledger: Ledger) -> KernelDetails 
         ledger.add(file, "unknown_header", place="line 1", example=", ".join(table.columns))
         return None
     usable = table.without_unreadable(ledger, {_START[0]: start, _DURATION[0]: duration})
-    negative = usable & (duration.values < 0)
-    if negative.any():
-        first = int(np.flatnonzero(negative)[0])
-        ledger.add(file, "negative_duration", place=table.place(first), count=int(negative.sum()))
-        usable &= ~negative
+    impossible = usable & ~possible_times(start.values, duration.values)
+    if impossible.any():
+        first = int(np.flatnonzero(impossible)[0])
+        ledger.add(file, "impossible_time", place=table.place(first), count=int(impossible.sum()))
+        usable &= ~impossible
     table = table.only(usable)
     kernels = _kernels(table, start.values[usable], duration.values[usable])
     length = len(table)
@@ -162,14 +162,14 @@ def _device(table: CsvColumns) -> Nullable | None:
     device = integer_cells(table.get("Device_id"))
     if device is None:
         return None
-    return Nullable(device.values, device.valid & (device.values >= 0) & (device.values < _NONE_ID))
+    return small(device)
 
 
 def _blocks(table: CsvColumns) -> Nullable | None:
     blocks = integer_cells(table.get("Block Num", "Block Dim"))
     if blocks is None:
         return None
-    return Nullable(blocks.values, blocks.valid & (blocks.values > 0) & (blocks.values < _NONE_ID))
+    return positive(blocks)
 
 
 def _metrics(table: CsvColumns, kernels: Rows) -> Rows:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from ascend_sn.formats.sqlite_columns import is_sqlite
+from ascend_sn.formats.torch_npu.limits import rank_of, whole
 from ascend_sn.model.ledger import Ledger
 
 __all__ = [
@@ -44,7 +45,7 @@ _TELLING: Final = frozenset({"trace_view.json", "kernel_details.csv"})
 
 _MINDSPORE = re.compile(r"^(ascend_mindspore_profiler.*\.db|dataset\.csv|minddata_pipeline_.*)$")
 _INFO = re.compile(r"^profiler_info(?:_(-?\d+))?\.json$")
-_FOLDER = re.compile(r"^(?P<host>.+)_(?P<pid>\d+)_\d{14,20}_ascend_pt$")
+_FOLDER = re.compile(r"^(?P<host>.+)_(?P<pid>\d+)_\d{14,20}_ascend_(pt|ms)$")
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,8 @@ def run_files(folder: Path) -> list[Path]:
     output = output_folder(folder)
     if output is not None:
         for child in output.iterdir():
-            database = child.name == ANALYSIS_DB or PROFILER_DB.match(child.name.removesuffix("-wal"))
+            base = child.name.removesuffix("-wal")
+            database = base == ANALYSIS_DB or PROFILER_DB.match(base)
             if child.name in TEXT_FILES or database:
                 files.append(child)
     return sorted(path for path in files if path.is_file())
@@ -120,9 +122,9 @@ def read_run_info(folder: Path, name_of: Any, ledger: Ledger) -> RunInfo:
     for path in sorted(child for child in folder.iterdir() if _INFO.match(child.name)):
         found = _INFO.match(path.name)
         info = _json_object(path, name_of(path), ledger)
-        rank = _integer(info.get("rank_id"))
+        rank = rank_of(info.get("rank_id"))
         if rank is None and found is not None:
-            rank = _integer(found[1])
+            rank = rank_of(found[1])
     metadata_path = folder / "profiler_metadata.json"
     metadata = _json_object(metadata_path, name_of(metadata_path), ledger) if metadata_path.is_file() else {}
     config = info.get("config")
@@ -134,26 +136,26 @@ def read_run_info(folder: Path, name_of: Any, ledger: Ledger) -> RunInfo:
         metadata=metadata,
         versions={
             key.removesuffix("_version"): str(info[key])
-            for key in ("torch_npu_version", "cann_version")
+            for key in ("torch_npu_version", "mindspore_version", "cann_version")
             if isinstance(info.get(key), str)
         },
-        rank=rank if rank is not None and rank >= 0 else None,
+        rank=rank,
         start_ns=_start_ns(_object(info.get("start_info")), _object(info.get("end_info"))),
         host=named["host"] if named else None,
-        pid=int(named["pid"]) if named else None,
+        pid=whole(named["pid"]) if named else None,
     )
 
 
 def _start_ns(start: dict[str, Any], end: dict[str, Any]) -> int | None:
     """Both clocks are known at the end only: the start is as far back as the monotonic clock says."""
     times = (
-        _integer(end.get("collectionTimeEnd")),
-        _integer(end.get("MonotonicTimeEnd")),
-        _integer(start.get("start_monotonic")),
+        whole(end.get("collectionTimeEnd")),
+        whole(end.get("MonotonicTimeEnd")),
+        whole(start.get("start_monotonic")),
     )
     if times[0] is None or times[1] is None or times[2] is None:
         return None
-    return times[0] - (times[1] - times[2])
+    return whole(times[0] - (times[1] - times[2]))
 
 
 def _json_object(path: Path, file: str, ledger: Ledger) -> dict[str, Any]:
@@ -170,9 +172,3 @@ def _json_object(path: Path, file: str, ledger: Ledger) -> dict[str, Any]:
 
 def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _integer(value: Any) -> int | None:
-    if isinstance(value, str) and value.strip().lstrip("-").isdigit() and len(value) < 20:
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -10,12 +10,13 @@ from typing import Any
 from ascend_sn.formats.sqlite_columns import Database
 from ascend_sn.formats.torch_npu.communication_parts import TOTAL, json_steps, scaled, step_number
 from ascend_sn.formats.torch_npu.groups import op_of
+from ascend_sn.formats.torch_npu.limits import rank_of
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Rows, conform
 from ascend_sn.model.tables import COMM_GROUP_MEMBER, LINK
 from ascend_sn.model.units import BYTES_PER_MB, NS_PER_MS
 
-__all__ = ["LinkEntry", "group_members", "link_rows", "links_from_database", "links_from_json"]
+__all__ = ["LinkEntry", "collect_links", "group_members", "link_rows", "links_from_database", "links_from_json"]
 
 _STATS = frozenset({"top1", "middle", "bottom1", "bottom2", "bottom3", "total"})
 
@@ -46,7 +47,7 @@ def links_from_json(path: Path, file: str, ledger: Ledger) -> list[LinkEntry]:
             for pair, link in pairs.items()
             if isinstance(link, dict)
         ]
-        _collect(
+        collect_links(
             entries,
             unreadable,
             (
@@ -62,12 +63,12 @@ def links_from_json(path: Path, file: str, ledger: Ledger) -> list[LinkEntry]:
     return entries
 
 
-def links_from_database(database: Database) -> list[LinkEntry]:
-    """Read CommAnalyzerMatrix of analysis.db."""
+def links_from_database(database: Database, table: str = "CommAnalyzerMatrix") -> list[LinkEntry]:
+    """Read the matrix of analysis.db, or another table of its columns."""
     entries: list[LinkEntry] = []
     unreadable: list[str] = []
     columns = database.read(
-        "CommAnalyzerMatrix",
+        table,
         "step",
         "hccl_op_name",
         "group_name",
@@ -79,9 +80,9 @@ def links_from_database(database: Database) -> list[LinkEntry]:
         "op_name",
     )
     steps = [step_number(str(step)) for step in columns.pop("step")]
-    _collect(entries, unreadable, zip(steps, *columns.values(), strict=True))
+    collect_links(entries, unreadable, zip(steps, *columns.values(), strict=True))
     if unreadable:
-        place = "table CommAnalyzerMatrix"
+        place = f"table {table}"
         database.ledger.add(
             database.file, "unreadable_entry", place=place, count=len(unreadable), example=unreadable[0]
         )
@@ -143,7 +144,14 @@ def group_members(
     return conform(COMM_GROUP_MEMBER, len(rows), **{name: [row[i] for row in rows] for i, name in enumerate(names)})
 
 
-def _collect(entries: list[LinkEntry], unreadable: list[str], rows: Iterable[tuple[Any, ...]]) -> None:
+def collect_links(entries: list[LinkEntry], unreadable: list[str], rows: Iterable[tuple[Any, ...]]) -> None:
+    """Append the entries that sum an operation type up (`total`, or the operation itself in old files).
+
+    Args:
+        entries: Grows by what is usable.
+        unreadable: Grows by the key of what is not.
+        rows: Step, key, group hash, source, target, transport, size in MB, time in ms, operator name.
+    """
     rows = list(rows)
     exact: dict[tuple[str, str], str] = {}
     for _, key, group, *_, op_name in rows:
@@ -160,8 +168,8 @@ def _collect(entries: list[LinkEntry], unreadable: list[str], rows: Iterable[tup
                     group_hash=str(group),
                     # The exporter's pattern order writes `reduce` for reduceScatter; a name tells.
                     op=exact.get((kind, group), op_of(str(op_name or kind))),
-                    src=int(src),
-                    dst=int(dst),
+                    src=_place(src),
+                    dst=_place(dst),
                     transport=str(transport),
                     size_bytes=scaled(size, BYTES_PER_MB),
                     dur_ns=scaled(time, NS_PER_MS),
@@ -169,6 +177,13 @@ def _collect(entries: list[LinkEntry], unreadable: list[str], rows: Iterable[tup
             )
         except (TypeError, ValueError, ArithmeticError):
             unreadable.append(f"{key} {src}-{dst}")
+
+
+def _place(value: Any) -> int:
+    place = rank_of(value)
+    if place is None:
+        raise ValueError(f"not a place in a group: {value!r}")
+    return place
 
 
 def _type_and_stat(key: Any) -> tuple[str, str]:

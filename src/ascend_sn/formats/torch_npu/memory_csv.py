@@ -22,6 +22,9 @@ from ascend_sn.model.units import BYTES_PER_KIB, BYTES_PER_MIB
 __all__ = [
     "MODULE_PREFIX",
     "allocation_events",
+    "memory_record_rows",
+    "module_memory_rows",
+    "operator_memory_rows",
     "read_memory_record",
     "read_module_memory",
     "read_operator_memory",
@@ -36,8 +39,23 @@ _TIME = "Timestamp(us)"
 def read_memory_record(path: Path, file: str, ledger: Ledger) -> Rows | None:
     """Read memory_record.csv: allocator (PTA), GE, their sum, WORKSPACE, and the process (APP)."""
     table = read_csv_columns(path, file, ledger, required=("Component", _TIME))
-    if table is None:
-        return None
+    return None if table is None else memory_record_rows(table, ledger)
+
+
+def read_module_memory(path: Path, file: str, ledger: Ledger) -> Rows | None:
+    """Read npu_module_mem.csv; a negative size (only frees were seen) is null."""
+    table = read_csv_columns(path, file, ledger, required=("Component", _TIME))
+    return None if table is None else module_memory_rows(table, ledger)
+
+
+def read_operator_memory(path: Path, file: str, ledger: Ledger) -> Rows | None:
+    """Read operator_memory.csv: an alloc and, where it was released in the window, a free row per allocation."""
+    table = read_csv_columns(path, file, ledger, required=("Name", "Size(KB)", "Allocation Time(us)"))
+    return None if table is None else operator_memory_rows(table, ledger)
+
+
+def memory_record_rows(table: CsvColumns, ledger: Ledger) -> Rows:
+    """Return the rows of `memory_sample` out of the columns of memory_record.csv."""
     table, ts = _timed(table, ledger)
     return conform(
         MEMORY_SAMPLE,
@@ -50,11 +68,8 @@ def read_memory_record(path: Path, file: str, ledger: Ledger) -> Rows | None:
     )
 
 
-def read_module_memory(path: Path, file: str, ledger: Ledger) -> Rows | None:
-    """Read npu_module_mem.csv; a negative size (only frees were seen) is null."""
-    table = read_csv_columns(path, file, ledger, required=("Component", _TIME))
-    if table is None:
-        return None
+def module_memory_rows(table: CsvColumns, ledger: Ledger) -> Rows:
+    """Return the rows of `memory_sample` out of the columns of npu_module_mem.csv."""
     table, ts = _timed(table, ledger)
     reserved = _sizes(table, "Total Reserved")
     if reserved is not None:
@@ -69,11 +84,8 @@ def read_module_memory(path: Path, file: str, ledger: Ledger) -> Rows | None:
     )
 
 
-def read_operator_memory(path: Path, file: str, ledger: Ledger) -> Rows | None:
-    """Read operator_memory.csv: an alloc and, where it was released in the window, a free row per allocation."""
-    table = read_csv_columns(path, file, ledger, required=("Name", "Size(KB)", "Allocation Time(us)"))
-    if table is None:
-        return None
+def operator_memory_rows(table: CsvColumns, ledger: Ledger) -> Rows:
+    """Return the rows of `memory_event` out of the columns of operator_memory.csv."""
     size = _scaled(float_cells(table.get("Size(KB)")), BYTES_PER_KIB)
     usable = table.without_unreadable(ledger, {"Size(KB)": size or _nothing(len(table))})
     table = table.only(usable)
@@ -156,7 +168,8 @@ def _sizes(table: CsvColumns, name: str) -> Nullable | None:
 def _scaled(numbers: Nullable | None, factor: int) -> Nullable | None:
     if numbers is None:
         return None
-    sizes = np.rint(numbers.values * factor)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = np.rint(numbers.values * factor)
     valid = numbers.valid & (np.abs(sizes) < 1 << 62)
     return Nullable(np.where(valid, sizes, 0).astype(np.int64), valid)
 

@@ -13,12 +13,19 @@ from ascend_sn.model.rows import Rows, conform
 from ascend_sn.model.tables import METRIC
 from ascend_sn.model.units import decimal_text_to_int
 
-__all__ = ["STEP_TRACE_METRIC", "step_trace_from_csv", "step_trace_from_database"]
+__all__ = [
+    "STEP_TRACE_COLUMNS",
+    "STEP_TRACE_METRIC",
+    "step_trace_from_csv",
+    "step_trace_from_database",
+    "step_trace_rows",
+    "step_trace_value",
+]
 
 STEP_TRACE_METRIC: Final = "exporter.step_trace."
 """Prefix of the metric names; the rest is the exporter's column, the value is in nanoseconds."""
 
-_COLUMNS: Final = {
+STEP_TRACE_COLUMNS: Final = {
     "computing": "Computing",
     "communication_not_overlapped": "Communication(Not Overlapped)",
     "overlapped": "Overlapped",
@@ -29,6 +36,8 @@ _COLUMNS: Final = {
     "communication_not_overlapped_and_exclude_receive": "Communication(Not Overlapped and Exclude Receive)",
     "preparing": "Preparing",
 }
+"""The exporter's columns: name in the database, and in the CSV file."""
+
 _LARGEST_NS = 1 << 53
 
 
@@ -45,34 +54,41 @@ def step_trace_from_csv(path: Path, file: str, ledger: Ledger) -> Rows | None:
         # Several devices of one process give several rows; the name then says which.
         several = devices is not None and len(set(devices)) > 1
         suffix = f"@{devices[i].strip()}" if several and devices is not None else ""
-        for column in _COLUMNS.values():
+        for column in STEP_TRACE_COLUMNS.values():
             cells = table.get(column)
             if cells is None:
                 continue
-            value = decimal_text_to_int(cells[i], 3)
-            if value is None or not -_LARGEST_NS < value < _LARGEST_NS:
+            value = step_trace_value(cells[i])
+            if value is None:
                 bad += 1
             else:
-                rows.append((STEP_TRACE_METRIC + column + suffix, decimal_text_to_int(step, 0), float(value)))
+                rows.append((STEP_TRACE_METRIC + column + suffix, decimal_text_to_int(step, 0), value))
     if bad:
         ledger.add(file, "unreadable_cell", count=bad)
-    return _rows(rows)
+    return step_trace_rows(rows)
 
 
 def step_trace_from_database(database: Database) -> Rows | None:
     """Read StepTraceTime of analysis.db, whose values are microseconds. None when there is no row."""
-    table = database.read("StepTraceTime", "step", *_COLUMNS)
+    table = database.read("StepTraceTime", "step", *STEP_TRACE_COLUMNS)
     rows: list[tuple[str, int | None, float]] = []
     for i, step in enumerate(table["step"]):
         number = decimal_text_to_int(str(step), 0)
-        for column, name in _COLUMNS.items():
+        for column, name in STEP_TRACE_COLUMNS.items():
             value: Any = table[column][i]
             if isinstance(value, int | float):
                 rows.append((STEP_TRACE_METRIC + name, number, round(value * 1000.0, 0)))
-    return _rows(rows) if rows else None
+    return step_trace_rows(rows) if rows else None
 
 
-def _rows(rows: Sequence[tuple[str, int | None, float]]) -> Rows:
+def step_trace_value(cell: str) -> float | None:
+    """Return a cell of microseconds as nanoseconds; None when it holds no such number."""
+    value = decimal_text_to_int(cell, 3)
+    return None if value is None or not -_LARGEST_NS < value < _LARGEST_NS else float(value)
+
+
+def step_trace_rows(rows: Sequence[tuple[str, int | None, float]]) -> Rows:
+    """Return rows of `metric` out of name, step and value in nanoseconds."""
     return conform(
         METRIC,
         len(rows),

@@ -11,6 +11,7 @@ from ascend_sn.formats.torch_npu.collectives import CommOps
 from ascend_sn.formats.torch_npu.groups import is_fused, op_type_of
 from ascend_sn.formats.torch_npu.kernel_details import KernelDetails
 from ascend_sn.formats.torch_npu.kernel_matching import matched_by_name, matched_events
+from ascend_sn.formats.torch_npu.limits import ranks
 from ascend_sn.formats.torch_npu.matching import lookup, packed
 from ascend_sn.formats.torch_npu.tasks import copy_directions, is_core_task, joined_transport, task_kind
 from ascend_sn.formats.torch_npu.text_columns import combined, either, taken
@@ -22,8 +23,6 @@ from ascend_sn.model.tables import COMM_TASK, KERNEL, KERNEL_METRIC
 __all__ = ["TextDevice", "TraceDevice", "device_without_trace", "join_device"]
 
 Mask = npt.NDArray[np.bool_]
-
-_NONE_ID = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
@@ -243,8 +242,8 @@ def _comm_tasks(trace: TraceDevice, parts: Int64, op_at: Int64, position: Int64)
         ts_ns=planes.ts[inside],
         dur_ns=planes.dur[inside],
         size_bytes=events.argument_integers("size(Byte)", index),
-        src_rank=_place(events.argument_integers("src rank", index)),
-        dst_rank=_place(events.argument_integers("dst rank", index)),
+        src_rank=ranks(events.argument_integers("src rank", index)),
+        dst_rank=ranks(events.argument_integers("dst rank", index)),
         transport=combined(transport, link, joined_transport),
     )
     plain = conform(
@@ -288,10 +287,6 @@ def _argument(events: TraceEvents, names: tuple[str, ...], index: Int64) -> Int6
         numbers = events.argument_integers(name, index)
         result = np.where(numbers.valid, numbers.values, result)
     return result
-
-
-def _place(numbers: Nullable) -> Nullable:
-    return Nullable(numbers.values, numbers.valid & (numbers.values >= 0) & (numbers.values < _NONE_ID))
 
 
 def _direction(text: str) -> str | None:

@@ -87,16 +87,7 @@ def read_text_export(source: Source, files: Mapping[str, Path], info: RunInfo, l
     collectives, per_collective = assemble_collectives(
         device.ops,
         parts,
-        parts_from_tasks(
-            len(device.ops.ts),
-            comm_tasks.values("collective_id"),
-            device.plane,
-            comm_tasks.text("name"),
-            comm_tasks.text("transport"),
-            Nullable(comm_tasks.values("size_bytes"), comm_tasks.valid("size_bytes")),
-            comm_tasks.values("ts_ns"),
-            comm_tasks.values("dur_ns"),
-        ),
+        parts_from_tasks(len(device.ops.ts), comm_tasks, device.plane),
         list(groups := named_groups(info)),
     )
     ranks = {key: members for key, (_, members) in groups.items()}
@@ -108,7 +99,10 @@ def read_text_export(source: Source, files: Mapping[str, Path], info: RunInfo, l
         "collective": collectives,
         "link": concatenate(LINK, [per_collective, link_rows(entries, ranks)]),
         "comm_group_member": group_members(
-            groups, highest_places(collectives, comm_tasks, entries), own_places(collectives, comm_tasks), info.rank
+            groups,
+            highest_places(collectives, comm_tasks, entries),
+            own_places(collectives, comm_tasks, entries),
+            info.rank,
         ),
         "metric": step_trace if step_trace is not None else concatenate(METRIC, []),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from ascend_sn._native.trace_scan import ArgColumn, Strings, TraceColumns, scan_
 from ascend_sn.model.ledger import Ledger, Severity
 from ascend_sn.model.rows import Int64, Nullable, Text
 
-__all__ = ["COUNTER_KEYS", "SparseArgument", "TraceEvents", "read_trace_events"]
+__all__ = ["COUNTER_KEYS", "SparseArgument", "TextTable", "TraceEvents", "read_trace_events"]
 
 Codes = npt.NDArray[np.int32]
 
@@ -54,6 +54,19 @@ _QUEUE_CATEGORIES: Final = frozenset({"enqueue", "dequeue"})
 _WITHOUT_TASKS: Final = frozenset({*_OPERATOR_CATEGORIES, *_QUEUE_CATEGORIES, "python_function"})
 
 
+class TextTable(Protocol):
+    """The distinct texts of a trace by code; `Strings` of the scanner is one."""
+
+    def __len__(self) -> int:
+        """How many texts there are."""
+
+    def __getitem__(self, index: int, /) -> str:
+        """Return the text of a code."""
+
+    def integers(self, codes: Codes) -> tuple[Int64, npt.NDArray[np.bool_]]:
+        """Return the whole numbers that texts spell, and where they do."""
+
+
 @dataclass(frozen=True)
 class SparseArgument:
     """One argument of the events that have it: `event` is ascending, `number` is there for counters only."""
@@ -82,7 +95,7 @@ class TraceEvents:
         truncated: Whether the file ends early.
     """
 
-    strings: Strings
+    strings: TextTable
     ph: npt.NDArray[np.uint8]
     name: Codes
     cat: Codes

@@ -16,6 +16,7 @@ from ascend_sn.formats.torch_npu.host_rows import (
     step_number_of,
     step_rows,
 )
+from ascend_sn.formats.torch_npu.limits import possible_times
 from ascend_sn.formats.torch_npu.matching import lookup, packed
 from ascend_sn.formats.torch_npu.text_columns import either
 from ascend_sn.formats.torch_npu.trace_events import Codes, TraceEvents
@@ -48,7 +49,7 @@ class TraceHost:
 
 
 def read_trace_host(events: TraceEvents, classes: EventClasses, file: str, ledger: Ledger) -> TraceHost:
-    """Return the host tables of a trace; slices of negative length are left out and counted."""
+    """Return the host tables of a trace; slices of impossible times are left out and counted."""
     named = events.text(events.name[classes.operators])
     marks = named.where(is_step)
     operators = checked(events, classes.operators[~marks], file, ledger)
@@ -95,12 +96,12 @@ def enclosing_call(events: TraceEvents, calls: Int64, tid: Codes, ts: Int64) -> 
 
 
 def checked(events: TraceEvents, index: Int64, file: str, ledger: Ledger) -> Int64:
-    """Return the positions without those of negative length, which go to the ledger."""
-    negative = events.dur[index] < 0
-    if negative.any():
-        name = events.strings[events.name[index[negative][0]]]
-        ledger.add(file, "negative_duration", count=int(negative.sum()), example=name)
-    return index[~negative]
+    """Return the positions without those of impossible times, which go to the ledger."""
+    possible = possible_times(events.ts[index], events.dur[index])
+    if not possible.all():
+        name = events.strings[events.name[index[~possible][0]]]
+        ledger.add(file, "impossible_time", count=int((~possible).sum()), example=name)
+    return index[possible]
 
 
 def _operators(events: TraceEvents, index: Int64, stack_id: Nullable) -> Rows:

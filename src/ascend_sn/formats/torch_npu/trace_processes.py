@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,8 +18,11 @@ __all__ = ["EventClasses", "Threads", "classify", "read_threads"]
 Mask = npt.NDArray[np.bool_]
 
 _COMMUNICATION: Final = frozenset({"HCCL", "Communication"})
+_FRAMEWORK: Final = frozenset({"MindSpore", "Mindspore", "CPU OP"})
+"""Processes of MindSpore whose slices are operators; they have no category."""
+
 _OVERLAP: Final = frozenset({"Computing", "Communication", "Communication(Not Overlapped)", "Free"})
-_LABEL = re.compile(r"^NPU (\d+)$")
+_LABEL = re.compile(r"^NPU (\d{1,4})$")
 _X, _C, _M = ord("X"), ord("C"), ord("M")
 
 
@@ -66,15 +70,25 @@ def read_threads(events: TraceEvents) -> Threads:
         elif kind == "process_labels" and label is not None and (found := _LABEL.match(label)):
             labelled[pid] = int(found[1])
     python = next((_number(events.strings[pid]) for pid, name in process.items() if name == "Python"), None)
+    owner = python if python is not None else _owner(events, process)
     device: dict[int, int] = {}
     for pid in process:
         number = _number(events.strings[pid])
         if pid in labelled:
             device[pid] = labelled[pid]
-        elif number is not None and python is not None and number >> 10 == python:
+        elif number is not None and owner is not None and number >> 10 == owner:
             # pid = os_pid << 10 | sort_index << 5 | device
             device[pid] = number & 31
     return Threads(process, thread, device, python)
+
+
+def _owner(events: TraceEvents, process: Mapping[int, str]) -> int | None:
+    """The process id that pids of CANN and of devices hold in common, in a trace without Python."""
+    numbers = {name: _number(events.strings[pid]) for pid, name in process.items()}
+    cann = numbers.get("CANN")
+    device = next((number for name, number in numbers.items() if name == "Ascend Hardware" and number), None)
+    same = cann is not None and device is not None and cann >> 10 == device >> 10 > 0
+    return cann >> 10 if same and cann is not None else None
 
 
 def classify(events: TraceEvents, threads: Threads) -> EventClasses:
@@ -96,14 +110,15 @@ def classify(events: TraceEvents, threads: Threads) -> EventClasses:
     process = _processes(events, threads, index)
     grouped = np.isin(process, list(_COMMUNICATION)) & _in_groups(events, threads, index)
     ops = events.has_argument("alg_type")[index] | grouped
+    framework = np.isin(process, list(_FRAMEWORK))
     overlap = process == "Overlap Analysis"
     overlap |= events.text(events.name[index]).matches(_OVERLAP) & (process != "Python")
     collections = process == "Python GC"
     return EventClasses(
-        operators=np.flatnonzero(operators),
+        operators=np.sort(np.concatenate([np.flatnonzero(operators), index[framework]])),
         queues=np.flatnonzero(queues),
         frames=np.flatnonzero(frames),
-        ranges=index[~(ops | overlap | collections)],
+        ranges=index[~(ops | overlap | collections | framework)],
         collections=index[collections],
         calls=np.flatnonzero(calls),
         tasks=np.flatnonzero(tasks),

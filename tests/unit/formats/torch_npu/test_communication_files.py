@@ -18,7 +18,8 @@ from ascend_sn.formats.torch_npu.communication_parts import (
 )
 from ascend_sn.formats.torch_npu.links import group_members, link_rows, links_from_json
 from ascend_sn.model.ledger import Ledger
-from ascend_sn.model.rows import Nullable, Text
+from ascend_sn.model.rows import Nullable, Text, conform
+from ascend_sn.model.tables import COMM_TASK
 
 
 def time_info(transit_ms: float, wait_ms: float, sync_ms: float = 0.0) -> dict[str, float]:
@@ -182,18 +183,17 @@ def test_parts_from_the_master_plane() -> None:
     plane = ["Plane 0", "Plane 1", "Plane 1", "Plane 1", "Plane 2", "Plane 7"]
     name = ["Memcpy", "Notify_Wait", "Memcpy", "Notify_Wait", "Reduce_Inline", "Notify_Wait"]
     transport = ["SDMA/ON_CHIP", "LOCAL", "SDMA/HCCS", "LOCAL", "SDMA/HCCS", "LOCAL"]
-    size = np.array([8, 0, 8, 0, 8, 0])
-
-    found = parts_from_tasks(
-        2,
-        np.array([0, 0, 0, 0, 0, 0]),
-        Text.of(plane),
-        Text.of(name),
-        Text.of(transport),
-        Nullable(size, np.ones(6, np.bool_)),
-        np.array([0, 0, 4, 7, 1, 0]),
-        np.array([1, 4, 3, 2, 5, 9]),
+    tasks = conform(
+        COMM_TASK,
+        collective_id=np.zeros(6, np.int64),
+        name=name,
+        transport=transport,
+        size_bytes=np.array([8, 0, 8, 0, 8, 0]),
+        ts_ns=np.array([0, 0, 4, 7, 1, 0]),
+        dur_ns=np.array([1, 4, 3, 2, 5, 9]),
     )
+
+    found = parts_from_tasks(2, tasks, Text.of(plane))
 
     assert found.known.tolist() == [True, False]
     assert (found.transit_ns[0], found.wait_ns[0], found.sync_ns[0]) == (3, 6, 4)
@@ -202,16 +202,9 @@ def test_parts_from_the_master_plane() -> None:
 
 
 def test_tasks_without_planes_tell_nothing() -> None:
-    found = parts_from_tasks(
-        1,
-        np.array([0]),
-        Text.constant(None, 1),
-        Text.of(["Notify Wait"]),
-        Text.constant(None, 1),
-        Nullable(np.zeros(1, np.int64), np.zeros(1, np.bool_)),
-        np.array([0]),
-        np.array([9]),
-    )
+    tasks = conform(COMM_TASK, 1, collective_id=0, name="Notify Wait", ts_ns=0, dur_ns=9)
+
+    found = parts_from_tasks(1, tasks, Text.constant(None, 1))
 
     assert isinstance(found, TaskParts)
     assert found.known.tolist() == [False]

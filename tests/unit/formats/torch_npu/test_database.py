@@ -373,7 +373,7 @@ def test_rows_with_impossible_times_are_counted(tmp_path: Path) -> None:
     assert len(rows(capture, "kernel")) == 1
     assert [(e.kind, e.place, e.count) for e in capture.ledger.entries] == [
         ("unreadable_cell", "table TASK, row 2", 1),
-        ("negative_duration", "table TASK, row 1", 1),
+        ("impossible_time", "table TASK, row 1", 1),
     ]
 
 

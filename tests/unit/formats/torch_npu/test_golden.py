@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ascend_sn.derive import derive
 from ascend_sn.formats.torch_npu.groups import group_hash
 from ascend_sn.model.capture import Capture
 from tests.shared_data import requires_shared, shared_path
@@ -302,6 +303,49 @@ def test_text_events_reach_operators_through_launches(name: str) -> None:
     assert sorted(without) == ["PROFILING_DISABLE", "PROFILING_ENABLE"]
     assert len(rows) + len(tables.rows("comm_task")) == 539
     assert sum(row["operator_id"] is not None for row in rows) == 210
+
+
+def linked_events(tables: Capture) -> int:
+    """Device events that reach an operator, plane tasks through their collective."""
+    rows = tables.rows("kernel").to_dicts()
+    linked = {row["kernel_id"] for row in rows if row["operator_id"] is not None}
+    owner = {row["collective_id"]: row["kernel_id"] for row in tables.rows("collective").to_dicts()}
+    return len(linked) + sum(owner[row["collective_id"]] in linked for row in tables.rows("comm_task").to_dicts())
+
+
+@pytest.mark.parametrize("name", TEXT[:2])
+def test_the_chain_reaches_an_operator_for_537_of_539_events(name: str) -> None:
+    whole = open_run(shared_path("data", "torch_npu", *name.split("/")))
+    given = whole.rows("kernel").to_dicts()
+    chain_only = open_run(shared_path("data", "torch_npu", *name.split("/")))
+    chain_only.tables["kernel"] = chain_only.rows("kernel").replace(operator_id=None)
+
+    derive(whole)
+    derive(chain_only)
+
+    assert linked_events(whole) == linked_events(chain_only) == 537
+    # Where the trace itself names the operator, the chain finds the same.
+    found = chain_only.rows("kernel").to_dicts()
+    pairs = [
+        (a["operator_id"], b["operator_id"]) for a, b in zip(given, found, strict=True) if a["operator_id"] is not None
+    ]
+    assert len(pairs) == 210
+    assert all(a == b for a, b in pairs)
+
+
+@pytest.mark.parametrize("name", DATABASE)
+def test_the_chain_links_what_the_database_itself_does_not(name: str) -> None:
+    tables = open_run(shared_path("data", "torch_npu", *name.split("/")))
+    given = tables.rows("kernel").to_dicts()
+
+    derive(tables)
+
+    found = tables.rows("kernel").to_dicts()
+    assert sorted(row["name"] for row in found if row["operator_id"] is None) == [
+        "PROFILING_DISABLE",
+        "PROFILING_ENABLE",
+    ]
+    assert all(a["operator_id"] in (None, b["operator_id"]) for a, b in zip(given, found, strict=True))
 
 
 @pytest.mark.parametrize("name", TEXT[2:])

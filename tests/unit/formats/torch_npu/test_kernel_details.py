@@ -109,7 +109,7 @@ def test_a_negative_length_is_set_aside(tmp_path: Path) -> None:
 
     assert details is not None
     assert details.kernels.text("name").decode() == ["b"]
-    assert [(entry.kind, entry.place) for entry in ledger.entries] == [("negative_duration", "line 2")]
+    assert [(entry.kind, entry.place) for entry in ledger.entries] == [("impossible_time", "line 2")]
 
 
 def test_a_cut_last_line_is_left_out_and_counted(tmp_path: Path) -> None:
