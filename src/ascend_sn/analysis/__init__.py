@@ -11,19 +11,23 @@ from difflib import get_close_matches
 from duckdb import DuckDBPyRelation
 
 from ascend_sn.analysis import (
+    allocator_cost as _allocator_cost,
     alpha_beta as _alpha_beta,
     clock_offsets as _clock_offsets,
     collective_parts as _collective_parts,
     communication_summary as _communication_summary,
     core_types as _core_types,
     data_quality as _data_quality,
+    fragmentation as _fragmentation,
     free_time_causes as _free_time_causes,
     input_pipeline as _input_pipeline,
     kernel_statistics as _kernel_statistics,
     launch_queue as _launch_queue,
     launch_statistics as _launch_statistics,
+    leak_sites as _leak_sites,
     link_matrix as _link_matrix,
     memory_by_operator as _memory_by_operator,
+    memory_leak as _memory_leak,
     memory_peak as _memory_peak,
     mfu as _mfu,
     operator_statistics as _operator_statistics,
@@ -36,6 +40,7 @@ from ascend_sn.analysis import (
     step_breakdown as _step_breakdown,
     step_phases as _step_phases,
     stragglers as _stragglers,
+    temporary_churn as _temporary_churn,
     utilisation_map as _utilisation_map,
 )
 from ascend_sn.analysis.registry import Analysis, Missing, evaluate, missing_needs
@@ -72,6 +77,11 @@ ANALYSES: tuple[Analysis, ...] = (
     _pipeline_bubble.ANALYSIS,
     _overlap_contention.OVERLAP,
     _overlap_contention.CONTENTION,
+    _fragmentation.ANALYSIS,
+    _memory_leak.ANALYSIS,
+    _leak_sites.ANALYSIS,
+    _allocator_cost.ANALYSIS,
+    _temporary_churn.ANALYSIS,
 )
 
 BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
@@ -133,10 +143,16 @@ stage_imbalance = _public(_stage_imbalance.ANALYSIS)
 pipeline_bubble = _public(_pipeline_bubble.ANALYSIS)
 communication_overlap = _public(_overlap_contention.OVERLAP)
 contention = _public(_overlap_contention.CONTENTION)
+fragmentation = _public(_fragmentation.ANALYSIS)
+memory_leak = _public(_memory_leak.ANALYSIS)
+leak_sites = _public(_leak_sites.ANALYSIS)
+allocator_cost = _public(_allocator_cost.ANALYSIS)
+temporary_churn = _public(_temporary_churn.ANALYSIS)
 
 __all__ = [
     "ANALYSES",
     "Missing",
+    "allocator_cost",
     "alpha_beta",
     "clock_offsets",
     "collective_parts",
@@ -146,14 +162,17 @@ __all__ = [
     "core_types",
     "data_quality",
     "data_score",
+    "fragmentation",
     "free_time_causes",
     "host_bound",
     "input_pipeline",
     "kernel_statistics",
     "launch_queue",
     "launch_statistics",
+    "leak_sites",
     "link_matrix",
     "memory_by_operator",
+    "memory_leak",
     "memory_peak",
     "mfu",
     "operator_statistics",
@@ -166,5 +185,6 @@ __all__ = [
     "step_breakdown",
     "step_phases",
     "stragglers",
+    "temporary_churn",
     "utilisation_map",
 ]
