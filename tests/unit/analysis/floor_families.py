@@ -69,8 +69,8 @@ def one_jump(rng: np.random.Generator, n: int) -> Floor:
 
 
 def collected_garbage(rng: np.random.Generator, n: int) -> Floor:
-    period = rng.integers(10, 31)
-    return _flat(rng, n) + SLOPE * ((_steps(n) + rng.integers(0, period)) % period)
+    period = int(rng.integers(10, 31))
+    return _flat(rng, n) + SLOPE * ((_steps(n) + int(rng.integers(0, period))) % period)
 
 
 def power_cache(rng: np.random.Generator, n: int) -> Floor:
