@@ -90,7 +90,7 @@ def _why_absent(facts: Facts) -> Missing | None:
     """What is said of curves or of allocations, whichever the source can deliver."""
     told = [missing_needs((Need(table),), facts.run.db) for table in ("memory_event", "memory_sample")]
     known = [missing for missing in told if missing is not None]
-    return min(known, key=lambda missing: _TELLING.index(missing.state), default=None)
+    return min(known, key=lambda missing: (not missing.turn_on, _TELLING.index(missing.state)), default=None)
 
 
 _TELLING: Final = ("missing", "damaged", "not_requested", "empty", "unsupported", "collected")
