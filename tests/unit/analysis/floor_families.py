@@ -94,7 +94,8 @@ def leak_accelerating(rng: np.random.Generator, n: int) -> Floor:
 
 
 def leak_now_and_then(rng: np.random.Generator, n: int) -> Floor:
-    return _flat(rng, n) + np.cumsum(np.where(rng.random(n) < 0.3, SLOPE / 0.3, 0.0))
+    grown: Floor = np.cumsum(np.where(rng.random(n) < 0.3, SLOPE / 0.3, 0.0))
+    return _flat(rng, n) + grown
 
 
 def leak_under_garbage(rng: np.random.Generator, n: int) -> Floor:
