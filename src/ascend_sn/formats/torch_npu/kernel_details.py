@@ -25,7 +25,7 @@ from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Int64, Nullable, Rows, Text, concatenate, conform
 from ascend_sn.model.tables import KERNEL, KERNEL_METRIC
 
-__all__ = ["COMMUNICATION_CORES", "KernelDetails", "metric_name", "read_kernel_details"]
+__all__ = ["COMMUNICATION_CORES", "KernelDetails", "kernel_details_of", "metric_name", "read_kernel_details"]
 
 COMMUNICATION_CORES: Final = ("HCCL", "COMMUNICATION")
 
@@ -61,8 +61,12 @@ class KernelDetails:
 def read_kernel_details(path: Path, file: str, ledger: Ledger) -> KernelDetails | None:
     """Read the file; None (with a ledger entry) when nothing in it is usable."""
     table = read_csv_columns(path, file, ledger)
-    if table is None:
-        return None
+    return None if table is None else kernel_details_of(table, ledger)
+
+
+def kernel_details_of(table: CsvColumns, ledger: Ledger) -> KernelDetails | None:
+    """Return the rows of a table with such columns; None (with a ledger entry) when nothing in it is usable."""
+    file = table.file
     start, duration = table.times(ledger, *_START), ns_cells(table.get(*_DURATION))
     if table.get(*_NAME) is None or start is None or duration is None:
         ledger.add(file, "unknown_header", place="line 1", example=", ".join(table.columns))

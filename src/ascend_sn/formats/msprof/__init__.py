@@ -1,0 +1,1 @@
+"""Output of the msprof command line: `PROF_*` folders with text exports or a database."""
