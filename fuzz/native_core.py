@@ -1,0 +1,114 @@
+"""Fuzz the native core with the sanitizers on.
+
+    python fuzz/native_core.py [MINUTES]
+
+Compiles a copy of the core with AddressSanitizer and UndefinedBehaviorSanitizer, runs its unit tests against it,
+then feeds the scanner and the ring reader damaged traces until the time is over. Needs gcc or clang.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FLAGS = "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+KEYS = ("a", "External id", "Call stack")
+TOKENS = (
+    *(b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"\x00", b"\xff", b"\\u", b"\\ud800", b"1e", b"-", b"NaN"),
+    *(b'{"ph":"X"', b'"traceEvents":[', b"\x1f\x8b", b"9" * 25, b"[" * 300, b'"args":{"a":', b"}]}", b" " * 70),
+)
+
+
+def build_copy(folder: Path) -> dict[str, str]:
+    """Copy the package, compile its core with sanitizers, and return the environment that uses it."""
+    sources = folder / "src" / "ascend_sn"
+    shutil.copytree(ROOT / "src" / "ascend_sn", sources, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    shutil.copy(ROOT / "hatch_build.py", folder)
+    environment = {**os.environ, "CFLAGS": FLAGS}
+    subprocess.run([sys.executable, folder / "hatch_build.py"], env=environment, check=True)
+    runtime = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
+    return {
+        **os.environ,
+        "LD_PRELOAD": runtime.stdout.strip(),
+        "ASAN_OPTIONS": "detect_leaks=0,allocator_may_return_null=1",
+        "PYTHONPATH": f"{folder / 'src'}:{ROOT}",
+        "PYTHONMALLOC": "malloc",
+        "CI": "",
+    }
+
+
+def mutate(data: bytes, dice: random.Random) -> bytes:
+    """Change a few places of a trace."""
+    changed = bytearray(data)
+    for _ in range(dice.choice((1, 1, 2, 5, 20))):
+        at = dice.randrange(len(changed) + 1)
+        until = at + dice.choice((0, 0, 1, 2, 10, 100))
+        changed[at:until] = dice.choice((b"", dice.choice(TOKENS), dice.randbytes(3), changed[until : until + 50]))
+    return bytes(changed[: dice.choice((len(changed), len(changed), dice.randrange(len(changed) + 1)))])
+
+
+def fuzz(seconds: float) -> None:
+    """Scan mutated traces and mutated rings until the time is over; the sanitizers end the process on a fault."""
+    from ascend_sn._native import _core, trace_scan
+    from ascend_sn._native.ring import Ring
+
+    print("fuzzing", _core.__file__, flush=True)
+    dice, turns = random.Random(time.time_ns()), 0
+    seeds = [event_list(dice) for _ in range(30)]
+    trace_scan._PIECE_SIZE = 500
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "spans.ring"
+        ring = Ring.create(path, 16)
+        for number in range(20):
+            ring.begin(number, 16)
+            ring.append(1, 2, number, 4, 5, 6, 7)
+        whole = path.read_bytes()
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            turns += 1
+            data = mutate(dice.choice(seeds), dice)
+            size = dice.choice((37, 1000, 1 << 16))
+            for block in trace_scan.scan_blocks(
+                data, KEYS, keep_other_args=dice.random() < 0.5, threads=dice.choice((1, 3)), block_bytes=size
+            ):
+                for column in block.args.values():
+                    assert len(column.kind) == block.count
+                assert len(list(block.strings)) == len(block.strings)
+            header = bytearray(whole)
+            at = dice.randrange(256)
+            header[at : at + 8] = dice.randbytes(8)
+            _core.ring_recover(header[: dice.choice((len(header), dice.randrange(len(header))))])
+    print(f"{turns} turns, no fault")
+
+
+def event_list(dice: random.Random) -> bytes:
+    """Return a small trace with a bit of everything."""
+    events = [
+        b'{"ph":"X","name":"n%d","pid":%d,"tid":"%d","ts":"%d.%03d","dur":%d.5,"id2":{"local":"0x%x"},"args":'
+        b'{"a":[1,{"b":"\\u00e9\\n"}],"External id":%d,"Call stack":"f(1);\\r\\ng(2)","x":-1.5e-3,"y":null}}'
+        % tuple(dice.randrange(1000) for _ in range(8))
+        for _ in range(dice.randrange(1, 40))
+    ]
+    listed = b"[" + b", ".join(events) + b"]"
+    return listed if dice.random() < 0.5 else b'{"h":{"k":[1,2]}, "traceEvents": ' + listed + b',"z":"t"}'
+
+
+def main() -> None:
+    minutes = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
+    with tempfile.TemporaryDirectory() as folder:
+        environment = build_copy(Path(folder))
+        tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(ROOT / "tests/unit/_native")]
+        code = f"from fuzz.native_core import fuzz; fuzz({60 * minutes})"
+        for command in (tests, [sys.executable, "-c", code]):
+            subprocess.run(command, env=environment, cwd=ROOT, check=True)
+
+
+if __name__ == "__main__":
+    main()
