@@ -36,7 +36,7 @@ _UNSUPPORTED: Final = {
     "flow": "msprof does not see the framework, between whose calls they lie",
 }
 _FRAMEWORK: Final = "the profiler of the framework (torch_npu.profiler, mindspore.profiler)"
-_MAY_BE_EMPTY: Final = frozenset({"collective", "comm_task", "link", "comm_group_member", "span"})
+_MAY_BE_EMPTY: Final = frozenset({"collective", "comm_task", "link", "comm_group_member"})
 _COLUMNS: Final = (
     ("kernel", "op_type", _TASKS),
     ("kernel", "input_shapes", _TASKS),

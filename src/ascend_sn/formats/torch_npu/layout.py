@@ -15,6 +15,7 @@ from ascend_sn.model.ledger import Ledger
 
 __all__ = [
     "ANALYSIS_DB",
+    "MINDSPORE_FILE",
     "OUTPUT",
     "TEXT_FILES",
     "RunInfo",
@@ -43,7 +44,7 @@ TEXT_FILES: Final = (
 _TELLING: Final = frozenset({"trace_view.json", "kernel_details.csv"})
 """Names that no other tool gives; the others occur elsewhere too."""
 
-_MINDSPORE = re.compile(r"^(ascend_mindspore_profiler.*\.db|dataset\.csv|minddata_pipeline_.*)$")
+MINDSPORE_FILE = re.compile(r"^(ascend_mindspore_profiler.*\.db|dataset\.csv|minddata_pipeline_.*)$")
 _INFO = re.compile(r"^profiler_info(?:_(-?\d+))?\.json$")
 _FOLDER = re.compile(r"^(?P<host>.+)_(?P<pid>\d+)_\d{14,20}_ascend_(pt|ms)$")
 
@@ -86,13 +87,13 @@ def output_folder(folder: Path) -> Path | None:
     inside = folder / OUTPUT
     if inside.is_dir():
         names = [child.name for child in inside.iterdir()]
-        ours = not any(_MINDSPORE.match(name) for name in names)
+        ours = not any(MINDSPORE_FILE.match(name) for name in names)
         return inside if ours and any(name in TEXT_FILES or PROFILER_DB.match(name) for name in names) else None
     if folder.name == OUTPUT or not folder.is_dir():
         # The run folder around it is what is read.
         return None
     names = [child.name for child in folder.iterdir()]
-    ours = not any(_MINDSPORE.match(name) for name in names)
+    ours = not any(MINDSPORE_FILE.match(name) for name in names)
     return folder if ours and any(name in _TELLING or PROFILER_DB.match(name) for name in names) else None
 
 

@@ -18,7 +18,7 @@ __all__ = ["EventClasses", "Threads", "classify", "read_threads"]
 Mask = npt.NDArray[np.bool_]
 
 _COMMUNICATION: Final = frozenset({"HCCL", "Communication"})
-_FRAMEWORK: Final = frozenset({"MindSpore", "Mindspore", "CPU OP"})
+_FRAMEWORK: Final = frozenset({"MindSpore", "CPU OP"})
 """Processes of MindSpore whose slices are operators; they have no category."""
 
 _OVERLAP: Final = frozenset({"Computing", "Communication", "Communication(Not Overlapped)", "Free"})
