@@ -27,6 +27,9 @@ SLOW_DTYPES: Final = ("int64", "float64", "complex128")
 LINKED_AT_LEAST: Final = 0.5
 """Share of kernels whose operator is known, below which an operator without kernels says nothing."""
 
+CHILDREN_AT_MOST: Final = 0.1
+"""Share of an operator's time that operators inside it which launch kernels may take for it to count as host work."""
+
 _TYPES: Final = {
     "profile_id": "integer",
     "rank": "integer",
@@ -49,8 +52,9 @@ def core_types(db: DuckDBPyConnection) -> DuckDBPyRelation:
 
     `ai_cpu`: kernels on the AI CPU. `vector_core`: matrix products, convolutions or attention on a vector core.
     `host_fallback`: a framework operator (`namespace::name`) on an accelerator's host that launched no kernel, neither
-    itself nor inside, while the device was free; views, allocations and waits are left out, and so is everything when
-    fewer than half of the kernels are linked to an operator. Inside another fallback only the outer one counts.
+    itself nor inside (operators that did may take a tenth of its time), while the device was free; views, allocations
+    and waits are left out, and so is everything when fewer than half of the kernels are linked to an operator. Inside
+    another fallback only the outer one counts.
 
     Args:
         db: A connection with the tables `profile`, `kernel`, `operator`, `host_call`, `step`.
@@ -180,7 +184,7 @@ def _fallbacks(db: DuckDBPyConnection, activity: Activity) -> list[dict[str, Any
 
 
 def _kernel_less(db: DuckDBPyConnection, profile_id: int) -> dict[str, Any]:
-    """Framework operators without a kernel in their subtree, outermost ones; nothing where links are too few."""
+    """Framework operators that are host work, outermost ones; nothing where links are too few."""
     waits = classify_calls(db)
     known = db.execute(
         """
@@ -201,8 +205,8 @@ def _kernel_less(db: DuckDBPyConnection, profile_id: int) -> dict[str, Any]:
             from operator
             where profile_id = $profile
         ),
-        working(operator_id) as (
-            select operator_id
+        launching as (
+            select distinct operator_id
             from kernel
             where profile_id = $profile and operator_id is not null
             union
@@ -210,16 +214,28 @@ def _kernel_less(db: DuckDBPyConnection, profile_id: int) -> dict[str, Any]:
             from own
             join {waits} call on call.profile_id = $profile and call.class in ('sync', 'copy')
                  and call.thread = own.thread and call.ts_ns >= own.ts_ns and call.ts_ns < own.ts_ns + own.dur_ns
+        ),
+        working(operator_id) as (
+            select operator_id
+            from launching
             union
             select own.parent_id
             from working
             join own on own.operator_id = working.operator_id
             where own.parent_id is not null
         ),
+        inside as (
+            select parent_id as operator_id, sum(dur_ns) as children_ns
+            from own
+            where operator_id in (select operator_id from working)
+            group by parent_id
+        ),
         quiet as (
             select own.*
             from own
-            where operator_id not in (select operator_id from working)
+            left join inside using (operator_id)
+            where operator_id not in (select operator_id from launching)
+              and coalesce(children_ns, 0) <= $children * dur_ns
               and name similar to '[A-Za-z_0-9]+::[A-Za-z_0-9.]+'
               and not name like 'autograd::%' and not name like 'c10d::%'
               and regexp_replace(name, '^aten::', '') not in (select unnest($metadata))
@@ -229,7 +245,7 @@ def _kernel_less(db: DuckDBPyConnection, profile_id: int) -> dict[str, Any]:
         where parent_id is null or parent_id not in (select operator_id from quiet)
         order by ts_ns, operator_id
         """,
-        {"profile": profile_id, "metadata": metadata_operators()},
+        {"profile": profile_id, "metadata": metadata_operators(), "children": CHILDREN_AT_MOST},
     ).fetchnumpy()
 
 

@@ -58,6 +58,18 @@ def test_an_operator_whose_child_launched_is_no_fallback() -> None:
     assert results(core_types, fallback(kernel(12, 2, operator_id=2))) == []
 
 
+def test_a_short_launch_inside_does_not_make_it_device_work() -> None:
+    rows = numbered([
+        operator("aten::mm", 0, 2), operator("aten::isin", 10, 100),
+        operator("aten::cast", 100, 10, parent_id=1, depth=1),
+        kernel(0, 10, operator_id=0), kernel(120, 10, operator_id=2),
+    ])  # fmt: skip
+
+    (row,) = results(core_types, rows)
+
+    assert (row["operator_name"], row["total_ns"], row["idle_ns"]) == ("aten::isin", 100, 100)
+
+
 def test_without_links_nothing_is_said_about_operators() -> None:
     rows = numbered([operator("aten::isin", 0, 10), kernel(20, 5), kernel(30, 5)])
 
@@ -69,10 +81,12 @@ def test_the_metadata_operators_are_named_once_each() -> None:
 
 
 @requires_shared
-def test_field_case_16_names_the_operator_on_the_ai_cpu(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_field_case_16_names_both_operators(tmp_path_factory: pytest.TempPathFactory) -> None:
     with open_run(shared_path("cases", "dv16_fallback_op"), cache_dir=tmp_path_factory.mktemp("cache")) as run:
         rows = dicts(core_types(run.db))
 
     by_issue = {row["issue"]: row for row in rows}
     assert (by_issue["ai_cpu"]["op_type"], by_issue["ai_cpu"]["ns_per_step"]) == ("Index", 4_000_000)
     assert by_issue["ai_cpu"]["share_ratio"] == pytest.approx(0.3922, abs=1e-4)
+    fallback_row = by_issue["host_fallback"]
+    assert (fallback_row["operator_name"], fallback_row["ns_per_step"]) == ("aten::isin", 2_000_000)
