@@ -10,7 +10,6 @@ import numpy as np
 
 from ascend_sn._native.intervals import union
 from ascend_sn.model.rows import Bool, Int64
-from ascend_sn.replay.classify import calls_of_class
 from ascend_sn.replay.lanes import Launches
 from ascend_sn.replay.tasks import SourceTable, Tasks
 from ascend_sn.replay.threads import REST_NS, Slices, Stretches
@@ -56,9 +55,8 @@ def device_waits(tasks: Tasks, device: Int64, lane: Int64, moment: Int64, launch
         moment: When each was launched, ns.
         launched: Launches of the device tasks.
     """
-    calls = np.flatnonzero(
-        calls_of_class(tasks, "sync") | (calls_of_class(tasks, "copy") & ~tasks.name.where(_ASYNCHRONOUS.search))
-    )
+    waits, copies = tasks.call_class.matches(["sync"]), tasks.call_class.matches(["copy"])
+    calls = np.flatnonzero(waits | (copies & ~tasks.name.where(_ASYNCHRONOUS.search)))
     called, returned = tasks.start[calls], tasks.end[calls]
     whole = tasks.name.take(calls).where(_WHOLE_DEVICE.search)
     last, ends = _last_launched(tasks, device, lane, moment, called, returned)
@@ -68,15 +66,15 @@ def device_waits(tasks: Tasks, device: Int64, lane: Int64, moment: Int64, launch
         latest[np.arange(len(calls)), ends.argmax(axis=1)] = True
         chosen &= whole[:, None] | latest
     row, column_of = np.nonzero(chosen)
-    copies = np.flatnonzero(
+    finished = np.flatnonzero(
         tasks.kind.matches(["copy"])[launched.task]
         & (tasks.table[launched.launcher] == SourceTable.HOST_CALL)
         & (tasks.end[launched.task] <= tasks.end[launched.launcher])
     )
     return DeviceWaits(
-        np.concatenate([calls[row], launched.launcher[copies]]),
-        np.concatenate([last[row, column_of], launched.task[copies]]),
-        np.concatenate([called[row], launched.moment[copies]]),
+        np.concatenate([calls[row], launched.launcher[finished]]),
+        np.concatenate([last[row, column_of], launched.task[finished]]),
+        np.concatenate([called[row], launched.moment[finished]]),
     )
 
 

@@ -7,12 +7,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ascend_sn.analysis.host_calls import class_of_call
-from ascend_sn.model.rows import Bool, Int64
+from ascend_sn.model.rows import Int64
 from ascend_sn.replay.graph import NO_TASK, TimeClass
 from ascend_sn.replay.tasks import SourceTable, Tasks
 
-__all__ = ["calls_of_class", "device_classes", "host_classes"]
+__all__ = ["device_classes", "host_classes"]
 
 _OF_CALL: Final = {
     "gc": TimeClass.GC,
@@ -49,29 +48,14 @@ def host_classes(tasks: Tasks, task: Int64, kernel: Int64) -> Codes:
     named = of_task[:-1]
     named[tasks.launcher[tasks.launcher >= 0]] = TimeClass.LAUNCH
     named[tasks.is_device | (tasks.table == SourceTable.OPERATOR)] = TimeClass.HOST
-    named[tasks.kind.matches(["queue"]) | calls_of_class(tasks, "launch")] = TimeClass.LAUNCH
+    named[tasks.kind.matches(["queue"]) | tasks.call_class.matches(["launch"])] = TimeClass.LAUNCH
     named[~tasks.is_device & tasks.phase.matches(["data"])] = TimeClass.DATA_LOADING
     for name, class_ in _OF_CALL.items():
         if name != "launch":
-            named[calls_of_class(tasks, name)] = class_
+            named[tasks.call_class.matches([name])] = class_
     found = of_task[task]
     counted = (kernel != NO_TASK) & (found == TimeClass.HOST)
     found[counted] = device_classes(tasks, kernel[counted])
-    return found
-
-
-def calls_of_class(tasks: Tasks, class_name: str) -> Bool:
-    """Return which tasks are host calls of a class of `analysis.host_calls`."""
-    calls = np.flatnonzero(tasks.table == SourceTable.HOST_CALL)
-    # Codes are shifted by one, so that an absent text is 0.
-    level, name = tasks.kind.codes[calls].astype(np.int64) + 1, tasks.name.codes[calls].astype(np.int64) + 1
-    distinct, at = np.unique(level * (len(tasks.name.values) + 1) + name, return_inverse=True)
-    levels, names = [None, *tasks.kind.values], [None, *tasks.name.values]
-    hits = [
-        class_of_call(levels[code // len(names)], names[code % len(names)]) == class_name for code in distinct.tolist()
-    ]
-    found = np.zeros(len(tasks), np.bool_)
-    found[calls] = np.array(hits, np.bool_)[at]
     return found
 
 

@@ -51,14 +51,18 @@ def comm_overlapped(graph: StepGraph) -> Transform | Unpriced:
     """W3: a collective of gradients may start when its last gradient is ready, in the order of the buckets.
 
     Gradients become ready through the backward work in proportion to their bytes. Computing beside communication
-    is slower by the factor of contention. In the high case the communication is hidden fully.
+    is slower by the factor of contention. In the high case all of the communication that is
+    known to move bytes is hidden.
     """
     buckets = ready_order(graph, _REDUCING)
     if not buckets:
         return Unpriced(Remark("replay.no-gradient-communication"))
-    hidden = SetDur(np.concatenate([bucket.transit for bucket in buckets]), 0)
-    bounds = [Bound(tuple(StartWhenReady(bucket, contention) for bucket in buckets)) for contention in CONTENTION[:2]]
-    return Transform("W3", bounds[0], bounds[1], Bound((hidden,)))
+    transits = np.concatenate([bucket.transit for bucket in buckets])
+    hidden = SetDur(transits[np.isin(transits, graph.transit[_known(graph, sized=False)])], 0)
+    low, expected, high = (
+        tuple[Edit, ...](StartWhenReady(bucket, contention) for bucket in buckets) for contention in CONTENTION
+    )
+    return Transform("W3", Bound(low), Bound(expected), Bound((*high, hidden)))
 
 
 def comm_faster(graph: StepGraph, *, bytes_per_s: float, alpha_ns: float | None = None) -> Transform | Unpriced:

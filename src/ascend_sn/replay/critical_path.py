@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import Final
 
 import numpy as np
 
@@ -16,20 +15,19 @@ from ascend_sn.replay.tasks import SourceTable
 
 __all__ = ["CriticalPath", "OperatorCriticality", "PathPart", "critical_path", "unexplained_ns"]
 
-_OF_EDGE = {
+_OF_EDGE: Final = {
     EdgeKind.LAUNCH: TimeClass.LAUNCH,
     EdgeKind.QUEUE: TimeClass.LAUNCH,
     EdgeKind.STREAM_ORDER: TimeClass.KERNEL_GAP,
     EdgeKind.WINDOW: TimeClass.EARLIER_STEP,
 }
 
-_OF_RESIDUAL = {
+_OF_RESIDUAL: Final = {
     Residual.HOST: TimeClass.HOST,
     Residual.SCHEDULING: TimeClass.KERNEL_GAP,
     Residual.CONTENTION: TimeClass.CONTENTION,
     Residual.MEMBERS_ABSENT: TimeClass.WAIT,
     Residual.IDLE: TimeClass.WAIT,
-    Residual.UNKNOWN: TimeClass.UNKNOWN,
 }
 
 
@@ -97,34 +95,9 @@ class CriticalPath:
 def critical_path(graph: StepGraph, timing: Timing) -> CriticalPath:
     """Follow the path back from the end of a replay without edits."""
     path = _path(graph, timing)
-    classes: dict[TimeClass, int] = defaultdict(int)
-    nodes, tasks = graph.nodes, graph.tasks
-    for before, node in pairwise(path):
-        weight, kind = _edge(graph, before, node)
-        outer = before == 0 or node == graph.sink
-        classes[TimeClass.RANK_SKEW if outer else _OF_EDGE.get(kind, TimeClass.HOST)] += weight
-        classes[_OF_RESIDUAL.get(Residual(graph.residual_type[node]), TimeClass.UNKNOWN)] += int(graph.residual[node])
-    for node in path:
-        classes[TimeClass(nodes.time_class[node])] += int(nodes.dur[node])
-    names = tasks.name.decode()
-    parts = []
-    for node in path:
-        if nodes.dur[node] > 0:
-            task = int(nodes.task[node])
-            parts.append(
-                PathPart(
-                    profile_id=graph.profile_ids[nodes.profile[node]],
-                    time_class=TimeClass(nodes.time_class[node]),
-                    table=None if task < 0 else SourceTable(tasks.table[task]).name.lower(),
-                    row_id=None if task < 0 else int(tasks.row_id[task]),
-                    name=None if task < 0 else names[task],
-                    start_ns=int(timing.start[node]),
-                    dur_ns=int(nodes.dur[node]),
-                )
-            )
     return CriticalPath(
-        parts=tuple(parts),
-        class_ns={class_: time for class_, time in sorted(classes.items()) if time},
+        parts=tuple(_parts(graph, timing, path)),
+        class_ns=_class_times(graph, timing, path),
         operators=_operators(graph, timing, path),
         makespan_ns=timing.makespan_ns,
     )
@@ -132,25 +105,69 @@ def critical_path(graph: StepGraph, timing: Timing) -> CriticalPath:
 
 def unexplained_ns(graph: StepGraph, timing: Timing) -> int:
     """Return the residuals of unknown type on the critical path."""
-    path = np.array(_path(graph, timing), np.int64)
+    path = _path(graph, timing)
     unknown = graph.residual_type[path] == Residual.UNKNOWN
     return int(graph.residual[path][unknown].sum())
 
 
-def _path(graph: StepGraph, timing: Timing) -> list[int]:
+def _path(graph: StepGraph, timing: Timing) -> Int64:
     before = timing.before.tolist()
     path = [graph.sink]
     while before[path[-1]] >= 0:
         path.append(before[path[-1]])
-    return path[::-1]
+    return np.array(path[::-1], np.int64)
 
 
-def _edge(graph: StepGraph, before: int, node: int) -> tuple[int, EdgeKind]:
-    """Return weight and kind of the edge that holds a node of the path."""
-    edges, into = graph.edges, graph.incoming(node)
-    found = into.start + np.flatnonzero(edges.src[into] == before)
-    at = int(found[np.argmax(edges.weight[found])])
-    return int(edges.weight[at]), EdgeKind(edges.kind[at])
+def _parts(graph: StepGraph, timing: Timing, path: Int64) -> list[PathPart]:
+    nodes, tasks = graph.nodes, graph.tasks
+    path = path[nodes.dur[path] > 0]
+    classes, tables = list(TimeClass), [table.name.lower() for table in SourceTable]
+    columns = zip(
+        nodes.profile[path].tolist(),
+        nodes.time_class[path].tolist(),
+        nodes.task[path].tolist(),
+        np.append(tasks.table, np.uint8(0))[nodes.task[path]].tolist(),
+        np.append(tasks.row_id, np.int64(-1))[nodes.task[path]].tolist(),
+        np.append(tasks.name.codes, np.int32(-1))[nodes.task[path]].tolist(),
+        timing.start[path].tolist(),
+        nodes.dur[path].tolist(),
+        strict=True,
+    )
+    names = [*tasks.name.values, None]
+    return [
+        PathPart(
+            profile_id=graph.profile_ids[profile],
+            time_class=classes[class_],
+            table=None if task < 0 else tables[table],
+            row_id=None if task < 0 else row_id,
+            name=names[name],
+            start_ns=start,
+            dur_ns=dur,
+        )
+        for profile, class_, task, table, row_id, name, start, dur in columns
+    ]
+
+
+def _class_times(graph: StepGraph, timing: Timing, path: Int64) -> dict[TimeClass, int]:
+    """Sum durations, weights and residuals along the path by class."""
+    nodes, edges = graph.nodes, graph.edges
+    times = np.zeros(len(TimeClass), np.int64)
+    np.add.at(times, nodes.time_class[path], nodes.dur[path])
+    of_residual = np.full(max(Residual) + 1, TimeClass.UNKNOWN, np.int64)
+    of_residual[list(_OF_RESIDUAL)] = list(_OF_RESIDUAL.values())
+    np.add.at(times, of_residual[graph.residual_type[path]], graph.residual[path])
+    on_path = np.zeros(len(nodes), np.bool_)
+    on_path[path] = True
+    holds = np.flatnonzero(on_path[edges.dst] & (timing.before[edges.dst] == edges.src))
+    # Of several edges between two nodes the heaviest holds.
+    holds = holds[np.lexsort((edges.weight[holds], edges.dst[holds]))]
+    holds = holds[np.append(edges.dst[holds][1:] != edges.dst[holds][:-1], True)]
+    of_edge = np.full(max(EdgeKind) + 1, TimeClass.HOST, np.int64)
+    of_edge[list(_OF_EDGE)] = list(_OF_EDGE.values())
+    class_ = of_edge[edges.kind[holds]]
+    class_[(edges.src[holds] == 0) | (edges.dst[holds] == graph.sink)] = TimeClass.RANK_SKEW
+    np.add.at(times, class_, edges.weight[holds])
+    return {TimeClass(at): time for at, time in enumerate(times.tolist()) if time}
 
 
 def _slack(graph: StepGraph, timing: Timing) -> Int64:
@@ -177,7 +194,7 @@ def _slack(graph: StepGraph, timing: Timing) -> Int64:
     return slack
 
 
-def _operators(graph: StepGraph, timing: Timing, path: list[int]) -> tuple[OperatorCriticality, ...]:
+def _operators(graph: StepGraph, timing: Timing, path: Int64) -> tuple[OperatorCriticality, ...]:
     nodes, tasks = graph.nodes, graph.tasks
     chosen = np.flatnonzero((nodes.task >= 0) & (nodes.dur > 0) & (nodes.kind != NodeKind.CARRIED))
     if not len(chosen):

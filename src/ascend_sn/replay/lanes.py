@@ -97,7 +97,10 @@ def _free_from(lane: Int64, start: Int64, end: Int64) -> Int64:
 
 @dataclass(frozen=True)
 class StreamOrder:
-    """Neighbours on the streams: the later task, the earlier one, and the least gap of their stream, ns."""
+    """Neighbours on the streams: the later task, the earlier one, and the least gap of their stream, ns.
+
+    `last` holds the last task of each stream.
+    """
 
     task: Int64
     previous: Int64
@@ -114,7 +117,7 @@ def stream_order(device: Int64, lane: Int64, tasks: Tasks) -> StreamOrder:
         tasks: All tasks.
 
     Returns:
-        Every task but the first of each stream with its predecessor; `last` holds the last task of each.
+        Every task but the first of each stream, with its predecessor. A least gap of more than 30 us counts as none.
     """
     order = np.lexsort((tasks.row_id[device], tasks.end[device], tasks.start[device], lane))
     ordered, lane = device[order], lane[order]
@@ -124,7 +127,8 @@ def stream_order(device: Int64, lane: Int64, tasks: Tasks) -> StreamOrder:
     least = np.full(int(lane.max(initial=-1)) + 1, _NEVER, np.int64)
     apart = gap >= 0
     np.minimum.at(least, lane[1:][same][apart], gap[apart])
-    least[least == _NEVER] = 0
+    # What lies between kernels that do not follow at once is no hand-over.
+    least[least > SCHEDULING_NS] = 0
     return StreamOrder(task, previous, least[lane[1:][same]], ordered[np.append(~same, True)[: len(ordered)]])
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.replay.build import build_graph
-from ascend_sn.replay.choose import HOST_KINDS, MAX_PROFILES, Choice, choose
+from ascend_sn.replay.choose import HOST_KINDS, Choice, choose
 from ascend_sn.replay.critical_path import CriticalPath, critical_path, unexplained_ns
 from ascend_sn.replay.engine import Draft, Timing, replayed
 from ascend_sn.replay.graph import StepGraph
@@ -39,6 +39,9 @@ FEW_STEPS: Final = 5
 """Below this number of steps the median one says little."""
 
 _NODES_PER_SLICE: Final = 2
+
+_NODES_PER_KERNEL: Final = 2
+"""The kernel itself, and the stretch of the thread that ends with its launch."""
 
 
 @dataclass(frozen=True)
@@ -72,14 +75,17 @@ class Replay:
         """
         db = run.db if isinstance(run, Run) else run
         choice = choose(db, profile_ids)
-        sizes = _sizes(db, choice)
-        if choice.scope == "whole capture" and max(sizes.values(), default=0) > MAX_NODES:
+        least, most = _sizes(db, choice)
+        if choice.scope == "whole capture" and least > MAX_NODES:
             inferred = choose(db, profile_ids, inferred=True)
             if inferred.step_count:
-                choice, sizes = inferred, _sizes(db, inferred)
+                choice = inferred
+                least, most = _sizes(db, choice)
         if not choice.windows:
             return Unpriced(Remark("replay.nothing-recorded"))
-        fine = sum(sizes.values()) <= MAX_NODES
+        fine = most <= MAX_NODES
+        if least > MAX_NODES and len(choice.windows) > 1:
+            choice = _with_fewer(db, choice, profile_ids, MAX_NODES / least)
         while True:
             graph = build_graph(db, choice.windows, fine=fine)
             if len(graph.nodes) <= MAX_NODES:
@@ -92,10 +98,7 @@ class Replay:
             if fine:
                 fine = False
             elif len(choice.windows) > 1:
-                fewer = max(1, len(choice.windows) * MAX_NODES // (len(graph.nodes) + 1))
-                choice = choose(
-                    db, profile_ids, inferred=choice.scope == "inferred step", max_profiles=min(fewer, MAX_PROFILES)
-                )
+                choice = _with_fewer(db, choice, profile_ids, MAX_NODES / len(graph.nodes))
             else:
                 return Unpriced(Remark("replay.step-too-large", {"node_count": len(graph.nodes)}))
 
@@ -210,20 +213,36 @@ class Replay:
         return found
 
 
-def _sizes(db: DuckDBPyConnection, choice: Choice) -> dict[int, int]:
-    """Return about how many nodes each window becomes when every slice is cut out."""
-    sizes = {}
-    for window in choice.windows:
-        ((slices, kernels),) = db.execute(
-            """
-            select (select count(*) from operator
-                    where profile_id = $profile and ts_ns < $to and ts_ns + dur_ns > $from)
-                   + (select count(*) from host_call
-                      where profile_id = $profile and ts_ns < $to and ts_ns + dur_ns > $from),
-                   (select count(*) from kernel
-                    where profile_id = $profile and ts_ns < $to and ts_ns + dur_ns > $from)
-            """,
-            {"profile": window.profile_id, "from": window.start_ns, "to": window.end_ns},
-        ).fetchall()
-        sizes[window.profile_id] = _NODES_PER_SLICE * slices + kernels
-    return sizes
+def _with_fewer(db: DuckDBPyConnection, choice: Choice, profile_ids: Sequence[int] | None, ratio: float) -> Choice:
+    """Return the same choice with a share of its profiles, one less at least."""
+    count = len(choice.windows)
+    fewer = max(1, min(count - 1, int(count * ratio)))
+    return choose(db, profile_ids, inferred=choice.scope == "inferred step", max_profiles=fewer)
+
+
+def _sizes(db: DuckDBPyConnection, choice: Choice) -> tuple[int, int]:
+    """Return how many nodes a choice becomes at least, and how many when every slice is cut out."""
+    ((slices, kernels),) = db.execute(
+        """
+        with replayed as (
+            select unnest($profiles) as profile_id, unnest($starts) as start_ns, unnest($ends) as end_ns
+        ),
+        found as (
+            select false as on_device, profile_id, ts_ns, dur_ns from operator
+            union all
+            select false, profile_id, ts_ns, dur_ns from host_call
+            union all
+            select true, profile_id, ts_ns, dur_ns from kernel
+        )
+        select count(*) filter (not on_device), count(*) filter (on_device)
+        from found
+        join replayed using (profile_id)
+        where ts_ns < replayed.end_ns and ts_ns + dur_ns > replayed.start_ns
+        """,
+        {
+            "profiles": [window.profile_id for window in choice.windows],
+            "starts": [window.start_ns for window in choice.windows],
+            "ends": [window.end_ns for window in choice.windows],
+        },
+    ).fetchall()
+    return _NODES_PER_KERNEL * kernels, _NODES_PER_SLICE * slices + kernels

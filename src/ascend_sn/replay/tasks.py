@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.analysis.host_calls import class_of_call
 from ascend_sn.model.rows import Bool, Int64, Text
 from ascend_sn.replay.choose import HOST_KINDS, Window
 
@@ -31,7 +32,8 @@ class SourceTable(IntEnum):
 class Tasks:
     """Host slices and device tasks, one row each; ns since the origin, which is also that of the graph.
 
-    `lane` is the thread, or device and stream. `kind` is that of a kernel, or the level of a host call.
+    `lane` is the thread, or device and stream. `kind` is that of a kernel, or the level of a host call, `call_class`
+    what a host call does (`analysis.host_calls`). Shapes and types are those of kernels.
     `launcher` is the position of the slice that launched a task, NOT_GIVEN where it is not known. `carried`
     marks tasks of an earlier step that still run in this one.
     """
@@ -44,6 +46,7 @@ class Tasks:
     lane: Text
     name: Text
     kind: Text
+    call_class: Text
     op_type: Text
     core_type: Text
     phase: Text
@@ -90,6 +93,7 @@ def load_tasks(db: DuckDBPyConnection, window: Window, profile: int, origin_ns: 
         _part(SourceTable.KERNEL, kernels, profile, origin_ns),
     ]
     tasks = joined(parts)
+    tasks = replace(tasks, call_class=_call_classes(tasks))
     if window.device_kind in HOST_KINDS:  # nothing is launched there
         return tasks
     launcher = _launchers(parts, _numbers(kernels["host_call_id"]), _numbers(kernels["operator_id"]))
@@ -97,8 +101,7 @@ def load_tasks(db: DuckDBPyConnection, window: Window, profile: int, origin_ns: 
 
 
 _OPERATORS: Final = """
-    select operator_id as row_id, ts_ns, dur_ns, thread as lane, name, phase, module, input_shapes,
-           input_dtypes, output_shapes, output_dtypes, operator_id
+    select operator_id as row_id, ts_ns, dur_ns, thread as lane, name, phase, module, operator_id
     from operator
     where profile_id = $profile and dur_ns >= 0 and ts_ns < $to and ts_ns + dur_ns >= $from
     order by ts_ns, dur_ns desc, operator_id
@@ -137,6 +140,7 @@ _TEXTS: Final = (
     "lane",
     "name",
     "kind",
+    "call_class",
     "op_type",
     "core_type",
     "phase",
@@ -192,6 +196,20 @@ def _launchers(parts: list[Tasks], host_call_id: Int64, operator_id: Int64) -> I
     launcher = np.where(by_call >= 0, by_call + len(operators), by_operator)
     launcher[kernels.carried] = NOT_GIVEN
     return np.concatenate([np.full(len(operators) + len(calls), NOT_GIVEN, np.int64), launcher])
+
+
+def _call_classes(tasks: Tasks) -> Text:
+    calls = np.flatnonzero(tasks.table == SourceTable.HOST_CALL)
+    # Codes are shifted by one, so that an absent text is 0.
+    level, name = tasks.kind.codes[calls].astype(np.int64) + 1, tasks.name.codes[calls].astype(np.int64) + 1
+    levels, names = [None, *tasks.kind.values], [None, *tasks.name.values]
+    distinct, at = np.unique(level * len(names) + name, return_inverse=True)
+    classes = Text.of(
+        [class_of_call(levels[code // len(names)], names[code % len(names)]) for code in distinct.tolist()]
+    )
+    codes = np.full(len(tasks), -1, np.int32)
+    codes[calls] = classes.codes[at]
+    return Text(codes, classes.values)
 
 
 def positions(ids: Int64, wanted: Int64) -> Int64:
