@@ -30,6 +30,7 @@ from ascend_sn.analysis import (
     memory_leak as _memory_leak,
     memory_peak as _memory_peak,
     mfu as _mfu,
+    module_tree as _module_tree,
     operator_statistics as _operator_statistics,
     overlap_contention as _overlap_contention,
     pipeline_bubble as _pipeline_bubble,
@@ -82,6 +83,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _leak_sites.ANALYSIS,
     _allocator_cost.ANALYSIS,
     _temporary_churn.ANALYSIS,
+    _module_tree.ANALYSIS,
 )
 
 BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
@@ -148,6 +150,7 @@ memory_leak = _public(_memory_leak.ANALYSIS)
 leak_sites = _public(_leak_sites.ANALYSIS)
 allocator_cost = _public(_allocator_cost.ANALYSIS)
 temporary_churn = _public(_temporary_churn.ANALYSIS)
+module_tree = _public(_module_tree.ANALYSIS)
 
 __all__ = [
     "ANALYSES",
@@ -175,6 +178,7 @@ __all__ = [
     "memory_leak",
     "memory_peak",
     "mfu",
+    "module_tree",
     "operator_statistics",
     "pipeline_bubble",
     "rank_presence",
