@@ -67,10 +67,14 @@ def remember(root: Path, cache_dir: Path | None, key: str, searched: Iterable[Pa
     newest = max((mtime for _, mtime, _ in states.values()), default=0)
     if newest > time.time_ns() - SETTLED_AFTER_NS:
         return
+    try:
+        data = msgspec.json.encode(_Known(code_state(), key, states, files))
+    except UnicodeEncodeError:
+        return  # a name that is no UTF-8: such an input is searched every time
     index = _index(cache_dir or cache_folder(), root)
     index.parent.mkdir(parents=True, exist_ok=True)
     temporary = index.with_suffix(f".{os.getpid()}")
-    temporary.write_bytes(msgspec.json.encode(_Known(code_state(), key, states, files)))
+    temporary.write_bytes(data)
     temporary.replace(index)
 
 

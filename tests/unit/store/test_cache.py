@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ascend_sn.errors import StoreError
-from ascend_sn.store import Run, fingerprint as fingerprint_module, ingest as ingest_module, open_run
+from ascend_sn.store import Run, ingest as ingest_module, open_run
 from tests.unit.store.drawn_reader import DrawnReader, write_drawn
 
 
@@ -92,13 +92,14 @@ def test_a_replaced_file_is_read_again(drawn: DrawnReader, cache: Path, tmp_path
     assert drawn.calls == ["p.txt", "p.txt"]
 
 
-def test_a_new_reader_version_reads_again(
+def test_other_code_reads_again(
     drawn: DrawnReader, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = write_drawn(tmp_path / "p.txt")
     open_run(source)
 
-    monkeypatch.setattr(fingerprint_module, "READER_VERSION", fingerprint_module.READER_VERSION + 1)
+    for module in ("fingerprint", "known_inputs"):
+        monkeypatch.setattr(f"ascend_sn.store.{module}.code_state", lambda *folders: "upgraded")
     open_run(source)
 
     assert drawn.calls == ["p.txt", "p.txt"]

@@ -249,10 +249,14 @@ def test_a_name_that_is_no_utf8_is_shown_with_a_replacement_mark(drawn: DrawnRea
     folder = tmp_path / "in"
     write_drawn(folder / "p.txt", rank=0, lost=1).rename(os.fsdecode(os.fsencode(folder) + b"/\xff.txt"))
     (folder / os.fsdecode(b"\xfe.md")).touch()
+    for settled in (*folder.iterdir(), folder):  # so that it will be recognised the next time
+        os.utime(settled, (1_000, 1_000))
 
     with open_run(folder) as run:
         assert run.sql("select source from profile").fetchall() == [("\ufffd.txt",)]
         assert run.sql("select distinct rank from kernel").fetchall() == [(0,)]
+    assert open_run(folder).path == run.path
+    assert len(drawn.calls) == 1
 
 
 def test_half_a_surrogate_pair_in_a_name_is_replaced(tmp_path: Path) -> None:
