@@ -62,7 +62,15 @@ def discover(root: Path) -> Discovery:
         found.sources.append(Source(reader, candidate.path, root, phase))
     if not found.sources:
         raise EmptyInputError(root, _nothing_found(found))
+    _leave_sums(found)
     return found
+
+
+def _leave_sums(found: Discovery) -> None:
+    """Leave alone what other tools summed up of the same captures: every figure would count twice."""
+    if any(not source.reader.sums_up for source in found.sources):
+        found.foreign += [source.name for source in found.sources if source.reader.sums_up]
+        found.sources = [source for source in found.sources if not source.reader.sums_up]
 
 
 def _file_source(path: Path, known: tuple[Reader, ...]) -> Source:

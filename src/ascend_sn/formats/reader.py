@@ -77,9 +77,11 @@ class Reader:
         members: Files that `read` opens, for the cache key; sorted.
         read: One capture per captured process. Raises `FormatError` only when nothing usable is left,
             `NotParsedError` for raw data; everything else goes to the captures' ledgers.
+        sums_up: Whether what it reads was made out of captures: it is left alone beside the captures themselves.
     """
 
     name: str
     claims: Callable[[Candidate], bool]
     members: Callable[[Path], list[Path]]
     read: Callable[[Source], list[Capture]] = field(repr=False)
+    sums_up: bool = False

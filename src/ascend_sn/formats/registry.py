@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ascend_sn.formats import memory_snapshot, memory_timeline, onnxruntime
 from ascend_sn.formats.chrome import reader as chrome
+from ascend_sn.formats.cluster_output import reader as cluster_output
 from ascend_sn.formats.kineto import reader as kineto
 from ascend_sn.formats.mindspore import run_folder as mindspore
 from ascend_sn.formats.msprof import reader as msprof
@@ -19,6 +20,7 @@ READERS: tuple[Reader, ...] = (
     torch_npu.RAW_READER,
     msprof.READER,
     msprof.RAW_READER,
+    cluster_output.READER,
     torch_npu_trace.READER,
     kineto.READER,
     kineto.EXECUTION_TRACE,

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from ascend_sn.formats.sqlite_columns import Database
-from ascend_sn.formats.torch_npu.limits import whole
+from ascend_sn.formats.torch_npu.limits import rank_of, whole
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Int64, Nullable, Rows, Text
 from ascend_sn.model.units import BYTES_PER_MB, NS_PER_MS, NS_PER_US
@@ -26,6 +26,7 @@ __all__ = [
     "json_object",
     "json_steps",
     "op_from_json",
+    "parts_by_rank",
     "parts_from_database",
     "parts_from_json",
     "parts_from_tasks",
@@ -94,55 +95,71 @@ def parts_from_json(path: Path, file: str, ledger: Ledger) -> list[OpParts]:
 
 def parts_from_database(database: Database) -> list[OpParts]:
     """Read CommAnalyzerTime and CommAnalyzerBandwidth of analysis.db."""
-    bands = database.read(
-        "CommAnalyzerBandwidth",
-        "hccl_op_name",
-        "group_name",
-        "step",
-        "transport_type",
-        "transit_size",
-        "transit_time",
+    found = _analyzed(
+        database,
+        ("CommAnalyzerTime", "step", "elapse_time"),
+        ("CommAnalyzerBandwidth", "step", "transport_type"),
     )
+    return [parts for _, parts in found]
+
+
+def parts_by_rank(database: Database) -> dict[int, list[OpParts]]:
+    """Read the tables of the same content that a cluster analysis writes for all ranks."""
+    found = _analyzed(
+        database,
+        ("ClusterCommunicationTime", "rank_id", "elapsed_time"),
+        ("ClusterCommunicationBandwidth", "rank_id", "band_type"),
+    )
+    by_rank: dict[int, list[OpParts]] = {}
+    for key, parts in found:
+        rank = rank_of(key)
+        if rank is not None:
+            by_rank.setdefault(rank, []).append(parts)
+    return by_rank
+
+
+def _analyzed(
+    database: Database, time_columns: tuple[str, str, str], band_columns: tuple[str, str, str]
+) -> Iterator[tuple[Any, OpParts]]:
+    """Yield a value of each row and the parts; the three names are the table, that value and one that differs."""
+    table, owner, transport = band_columns
+    shared = ("hccl_op_name", "group_name", "step")
+    bands = database.read(table, *shared, owner, transport, "transit_size", "transit_time")
     # One row per packet size, the sums repeated on each: the distinct ones count.
     traffic: dict[tuple[Any, ...], dict[str, Traffic]] = {}
-    for name, group, step, transport, size, time in zip(*bands.values(), strict=True):
-        found = _traffic(str(transport), size, time)
+    for at, (name, group, step) in enumerate(zip(*(bands[column] for column in shared), strict=True)):
+        medium = str(bands[transport][at])
+        found = _traffic(medium, bands["transit_size"][at], bands["transit_time"][at])
         if found is not None:
-            traffic.setdefault((name, group, step), {})[str(transport)] = found
-    times = database.read(
-        "CommAnalyzerTime",
-        "hccl_op_name",
-        "group_name",
-        "step",
-        "start_timestamp",
-        "elapse_time",
-        "transit_time",
-        "wait_time",
-        "synchronization_time",
-    )
-    parts, unreadable = [], 0
-    for name, group, step, start, elapse, transit, wait, sync in zip(*times.values(), strict=True):
+            traffic.setdefault((name, group, step, bands[owner][at]), {})[medium] = found
+    table, owner, elapsed = time_columns
+    figures = ("start_timestamp", elapsed, "transit_time", "wait_time", "synchronization_time")
+    times = database.read(table, *shared, owner, *figures)
+    unreadable = 0
+    for at, (name, group, step) in enumerate(zip(*(times[column] for column in shared), strict=True)):
         if str(name).startswith(TOTAL):
             continue
+        start, *lengths = (times[column][at] for column in figures)
+        moved = traffic.get((name, group, step, times[owner][at]), {})
         try:
-            parts.append(
-                OpParts(
-                    name=str(name),
-                    group_hash=str(group),
-                    step=step_number(str(step)),
-                    start_ns=scaled(start, NS_PER_US),
-                    dur_ns=scaled(elapse, NS_PER_MS),
-                    transit_ns=scaled(transit, NS_PER_MS),
-                    wait_ns=scaled(wait, NS_PER_MS),
-                    sync_ns=scaled(sync, NS_PER_MS),
-                    traffic=_without_sum(traffic.get((name, group, step), {}).values()),
-                )
+            dur, transit, wait, sync = (scaled(length, NS_PER_MS) for length in lengths)
+            parts = OpParts(
+                name=str(name),
+                group_hash="" if group is None else str(group),
+                step=step_number(str(step)),
+                start_ns=scaled(start, NS_PER_US),
+                dur_ns=dur,
+                transit_ns=transit,
+                wait_ns=wait,
+                sync_ns=sync,
+                traffic=_without_sum(moved.values()),
             )
         except (TypeError, ValueError, ArithmeticError):
             unreadable += 1
+        else:
+            yield times[owner][at], parts
     if unreadable:
-        database.ledger.add(database.file, "unreadable_entry", place="table CommAnalyzerTime", count=unreadable)
-    return parts
+        database.ledger.add(database.file, "unreadable_entry", place=f"table {table}", count=unreadable)
 
 
 def parts_from_tasks(count: int, tasks: Rows, plane: Text) -> TaskParts:
