@@ -26,14 +26,15 @@ def ensure_steps(capture: Capture) -> None:
     """Infer steps from the rhythm of the kernels where the capture has no marks; say so in the coverage."""
     if capture.rows("step").length:
         return
-    capture.coverage.append(
-        CoverageEntry(
-            "step",
-            "missing",
-            reason="no step marks in the capture",
-            turn_on="call prof.step() (or Profiler.step()) once per training step",
+    if not any((entry.table_name, entry.column_name) == ("step", None) for entry in capture.coverage):
+        capture.coverage.append(
+            CoverageEntry(
+                "step",
+                "missing",
+                reason="no step marks in the capture",
+                turn_on="call prof.step() (or Profiler.step()) once per training step",
+            )
         )
-    )
     kernels = capture.rows("kernel")
     busy = kernels.text("kind").matches(["compute", "fused"]) if kernels.length else np.zeros(0, np.bool_)
     start, dur = kernels.values("ts_ns")[busy], kernels.values("dur_ns")[busy]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ascend_sn.errors import EmptyInputError, FormatError
 from ascend_sn.formats.cluster_output.database import read_cluster_database
-from ascend_sn.formats.cluster_output.figures import ClusterFigures, RankFigures
+from ascend_sn.formats.cluster_output.figures import ClusterFigures
 from ascend_sn.formats.cluster_output.layout import ClusterFiles, cluster_files, single_file
 from ascend_sn.formats.cluster_output.text import read_communication, read_groups, read_matrix, read_step_trace
 from ascend_sn.formats.reader import Candidate, Reader, Source
@@ -21,7 +21,7 @@ from ascend_sn.formats.torch_npu.step_trace import step_trace_rows
 from ascend_sn.model.capture import Capture, ProfileHeader
 from ascend_sn.model.ledger import CoverageEntry, Ledger
 from ascend_sn.model.rows import Nullable, Rows, Text, concatenate, conform
-from ascend_sn.model.tables import COMM_GROUP_MEMBER, LINK, STEP
+from ascend_sn.model.tables import COMM_GROUP_MEMBER, LINK
 
 __all__ = ["READER"]
 
@@ -32,7 +32,6 @@ _NOT_SUMMED: Final = (
 _OWN_CAPTURES: Final = "open the folder with the ranks' own captures"
 _MODE: Final = "msprof-analyze cluster -m all"
 _WHERE: Final = {
-    "step": "cluster_step_trace_time.csv",
     "metric": "cluster_step_trace_time.csv",
     "collective": "cluster_communication.json",
     "link": "cluster_communication_matrix.json",
@@ -103,7 +102,6 @@ def _capture(source: Source, figures: ClusterFigures, rank: int, read_from: str,
     collectives, per_collective = assemble_collectives(_nothing_ran(), own.parts, None, [])
     between = link_rows(own.links, {})
     tables = {
-        "step": _steps(own),
         "metric": step_trace_rows(own.step_trace),
         "collective": collectives,
         "link": concatenate(LINK, [per_collective, between.replace(rank_scope="global")]),
@@ -133,15 +131,6 @@ def _header(source: Source, figures: ClusterFigures, rank: int, read_from: str) 
     )
 
 
-def _steps(own: RankFigures) -> Rows:
-    """The steps that the figures speak of; when they were is not recorded."""
-    found = {step for _, step, _ in own.step_trace} | {part.step for part in own.parts}
-    numbers = sorted(step for step in found | {link.step for link in own.links} if step is not None)
-    return conform(
-        STEP, len(numbers), step_id=np.arange(len(numbers), dtype=np.int64), step=numbers, session=0, origin="mark"
-    )
-
-
 def _members_of(figures: ClusterFigures, rank: int) -> Rows:
     """Groups of the rank; the sets have no order, so that places in a group are not known."""
     rows = [
@@ -167,9 +156,8 @@ def _coverage(figures: ClusterFigures, tables: dict[str, Rows]) -> list[Coverage
             entries.append(CoverageEntry(name, "missing", reason, _MODE))
     reason = "a cluster analysis holds sums of captures, not the captures"
     entries += [CoverageEntry(name, "unsupported", reason, _OWN_CAPTURES) for name in _NOT_SUMMED]
-    if len(tables["step"]):
-        entries.append(CoverageEntry("step", "unsupported", reason, _OWN_CAPTURES, "dur_ns"))
-    return entries
+    when = "a cluster analysis does not say when the steps were, only what they took"
+    return [*entries, CoverageEntry("step", "unsupported", when, _OWN_CAPTURES)]
 
 
 def _nothing_ran() -> CommOps:
