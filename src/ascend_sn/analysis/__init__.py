@@ -18,8 +18,10 @@ from ascend_sn.analysis import (
     communication_summary as _communication_summary,
     core_types as _core_types,
     data_quality as _data_quality,
+    exported_steps as _exported_steps,
     fragmentation as _fragmentation,
     free_time_causes as _free_time_causes,
+    fusion_candidates as _fusion_candidates,
     input_pipeline as _input_pipeline,
     kernel_statistics as _kernel_statistics,
     launch_queue as _launch_queue,
@@ -54,6 +56,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _rank_presence.ANALYSIS,
     _clock_offsets.ANALYSIS,
     _step_breakdown.ANALYSIS,
+    _exported_steps.ANALYSIS,
     _step_phases.ANALYSIS,
     _input_pipeline.ANALYSIS,
     _kernel_statistics.ANALYSIS,
@@ -84,6 +87,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _allocator_cost.ANALYSIS,
     _temporary_churn.ANALYSIS,
     _module_tree.ANALYSIS,
+    _fusion_candidates.ANALYSIS,
 )
 
 BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
@@ -121,6 +125,7 @@ data_score = _public(_data_quality.DATA_SCORE)
 rank_presence = _public(_rank_presence.ANALYSIS)
 clock_offsets = _public(_clock_offsets.ANALYSIS)
 step_breakdown = _public(_step_breakdown.ANALYSIS)
+exported_steps = _public(_exported_steps.ANALYSIS)
 step_phases = _public(_step_phases.ANALYSIS)
 input_pipeline = _public(_input_pipeline.ANALYSIS)
 kernel_statistics = _public(_kernel_statistics.ANALYSIS)
@@ -151,6 +156,7 @@ leak_sites = _public(_leak_sites.ANALYSIS)
 allocator_cost = _public(_allocator_cost.ANALYSIS)
 temporary_churn = _public(_temporary_churn.ANALYSIS)
 module_tree = _public(_module_tree.ANALYSIS)
+fusion_candidates = _public(_fusion_candidates.ANALYSIS)
 
 __all__ = [
     "ANALYSES",
@@ -165,8 +171,10 @@ __all__ = [
     "core_types",
     "data_quality",
     "data_score",
+    "exported_steps",
     "fragmentation",
     "free_time_causes",
+    "fusion_candidates",
     "host_bound",
     "input_pipeline",
     "kernel_statistics",
