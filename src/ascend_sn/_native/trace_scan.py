@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -283,13 +283,13 @@ class _Reading:
         buffers = [bytearray(front + size + _PADDING) for _ in range(2)]
         carry, offset, last = b"", 0, False
         with ThreadPoolExecutor(1) as pool:
-            filled = pool.submit(source.fill, memoryview(buffers[0])[front : front + size])
+            filled = _filling(pool, source, memoryview(buffers[0])[front : front + size])
             while not last:
                 buffer, count = buffers[0], filled.result()
                 last = count < size
                 buffers.reverse()
                 if not last:
-                    filled = pool.submit(source.fill, memoryview(buffers[0])[front : front + size])
+                    filled = _filling(pool, source, memoryview(buffers[0])[front : front + size])
                 begin, end = front - len(carry), front + count
                 if begin < 0:
                     buffer = bytearray(len(carry)) + buffer[front:]
@@ -349,6 +349,16 @@ def _parsed(text: bytes) -> Any:
 
 def _sound(escape: re.Match[str]) -> str:
     return escape[1] or (r"\ufffd" if escape[2] else r"\\")
+
+
+def _filling(pool: ThreadPoolExecutor, source: ByteSource, window: memoryview) -> Future[int]:
+    """Fill a window on the pool's thread; here and now while the interpreter ends, when pools take no work."""
+    try:
+        return pool.submit(source.fill, window)
+    except RuntimeError:
+        done: Future[int] = Future()
+        done.set_result(source.fill(window))
+        return done
 
 
 def _shown(kind: str, example: bytes) -> str:

@@ -1,6 +1,6 @@
 /* Recording into the span ring. Appending is lock-free; what concerns several threads' open spans relies on the
  * interpreter lock, which every call holds. */
-#include "ring.h"
+#include "arrays.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "arrays.h"
+#include "ring.h"
 
 /* What `append` and `end` tell. */
 enum { NO_SPAN, KEPT, HALF_FULL, FULL };
@@ -506,7 +506,7 @@ static PyObject *ring_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     if (!ring || map == MAP_FAILED) {
         if (ring)
             PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AsString(path_object));
-        Py_XDECREF(ring);
+        Py_XDECREF((PyObject *)ring);
         Py_DECREF(path_object);
         return NULL;
     }
@@ -527,7 +527,7 @@ static PyObject *ring_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     if (number != Py_None) {
         ring->names = PyDict_New();
         if (!ring->names) {
-            Py_DECREF(ring);
+            Py_DECREF((PyObject *)ring);
             return NULL;
         }
         Py_INCREF(number);

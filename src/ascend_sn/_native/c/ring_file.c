@@ -1,9 +1,9 @@
 /* What is left of a span ring on disk, read without the process that wrote it. */
-#include "ring.h"
+#include "arrays.h"
 
 #include <string.h>
 
-#include "arrays.h"
+#include "ring.h"
 
 void ring_pack(uint8_t *out, const Slot *slot)
 {
