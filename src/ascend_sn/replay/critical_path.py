@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -31,8 +31,7 @@ _OF_RESIDUAL: Final = {
 }
 
 
-@dataclass(frozen=True)
-class PathPart:
+class PathPart(NamedTuple):
     """A node with a duration on the critical path.
 
     Attributes:

@@ -45,11 +45,9 @@ class StartWhenReady:
     def apply(self, draft: Draft) -> None:
         """Make the change."""
         buckets = self.buckets
-        wanted = [ratio * float(draft.dur[buckets.producers].sum()) for ratio in buckets.ready_ratio]
-        _slow_down(draft, buckets, wanted[0], self.contention)
-        stretched = np.cumsum(draft.dur[buckets.producers])
-        total = float(stretched[-1])
-        pieces = list(zip(stretched.tolist(), buckets.producers.tolist(), strict=True))
+        done = np.cumsum(draft.dur[buckets.producers])
+        pieces = list(zip(done.tolist(), buckets.producers.tolist(), strict=True))
+        total = float(done[-1])
         before: int | None = None
         for arrival, transit, ratio in zip(
             buckets.arrival.tolist(), buckets.transit.tolist(), buckets.ready_ratio, strict=True
@@ -58,6 +56,8 @@ class StartWhenReady:
             if before is not None:
                 draft.add_edges(np.array([before]), np.array([transit]), 0, EdgeKind.MEETING)
             before = transit
+        beside = float(draft.dur[buckets.transit].sum())
+        _slow_down(draft, pieces, buckets.ready_ratio[0] * total, beside, self.contention)
 
 
 def ready_order(graph: StepGraph, ops: Collection[str]) -> list[Buckets]:
@@ -102,12 +102,13 @@ def ready_order(graph: StepGraph, ops: Collection[str]) -> list[Buckets]:
     return found
 
 
-def _slow_down(draft: Draft, buckets: Buckets, ready: float, contention: float) -> None:
-    """Stretch the backward work behind the first ready gradients for as long as there is communication."""
-    done = np.cumsum(draft.dur[buckets.producers])
-    beside = (done > ready) & (done - ready <= float(draft.dur[buckets.transit].sum()))
-    at = buckets.producers[beside]
-    draft.dur[at] = np.rint(draft.dur[at] * contention).astype(np.int64)
+def _slow_down(draft: Draft, pieces: list[tuple[int, int]], ready: float, beside: float, contention: float) -> None:
+    """Stretch the backward work behind the first ready gradients, for as long as there is communication beside it."""
+    for done, node in pieces:
+        begun = done - int(draft.dur[node])
+        shared = min(done, ready + beside) - max(begun, ready)
+        if shared > 0:
+            draft.dur[node] += round((contention - 1) * shared)
 
 
 def _piece(draft: Draft, pieces: list[tuple[int, int]], ready: float) -> int:

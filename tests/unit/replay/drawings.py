@@ -8,6 +8,7 @@ from itertools import count
 import numpy as np
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.replay import Edit, Gain, Replay, Transform
 from ascend_sn.replay.graph import NodeKind, StepGraph
 from tests.timeline import empty_tables, insert, slices_of
 
@@ -186,3 +187,17 @@ def node_of(graph: StepGraph, name: str, *, profile: int = 0, kind: NodeKind = N
         (graph.nodes.kind == kind) & (graph.nodes.profile == profile) & np.append(of_name, False)[graph.nodes.task]
     )
     return int(found[0])
+
+
+def replay_of(db: DuckDBPyConnection) -> Replay:
+    """Return the replay of drawn tables."""
+    found = Replay.of(db)
+    assert isinstance(found, Replay), found
+    return found
+
+
+def step_after(replay: Replay, *edits: Edit) -> int:
+    """Return how long the step is after some edits, ns."""
+    gain = replay.gain(Transform.exactly("edit", *edits))
+    assert isinstance(gain, Gain), gain
+    return gain.base_ns - gain.expected_ns

@@ -7,7 +7,6 @@ import pytest
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.replay import (
-    Edit,
     Gain,
     Merge,
     Remove,
@@ -15,7 +14,6 @@ from ascend_sn.replay import (
     RetargetDep,
     SetDur,
     TimeClass,
-    Transform,
     Where,
     chains_of,
     fused,
@@ -23,7 +21,7 @@ from ascend_sn.replay import (
     syncs_removed,
 )
 from tests.timeline import timeline
-from tests.unit.replay.drawings import launch, node_of, wait
+from tests.unit.replay.drawings import launch, node_of, replay_of, step_after, wait
 
 DATA = Where(classes=(TimeClass.DATA_LOADING,))
 A, R = Where(names=("A",)), Where(names=("R",))
@@ -47,15 +45,7 @@ def hand_trace() -> DuckDBPyConnection:
 
 @pytest.fixture
 def replay() -> Replay:
-    found = Replay.of(hand_trace())
-    assert isinstance(found, Replay)
-    return found
-
-
-def step_after(replay: Replay, *edits: Edit) -> int:
-    gain = replay.gain(Transform.exactly("edit", *edits))
-    assert isinstance(gain, Gain)
-    return gain.base_ns - gain.expected_ns
+    return replay_of(hand_trace())
 
 
 def test_replay_without_edits_is_the_capture(replay: Replay) -> None:
@@ -113,8 +103,7 @@ def test_fusion_priced_by_bytes() -> None:
             """,
             [str(read), str(written), name],
         )
-    replay = Replay.of(db)
-    assert isinstance(replay, Replay)
+    replay = replay_of(db)
     chains = chains_of(replay.graph, ("B", "C"))
 
     gain = replay.gain(fused(replay.graph, chains))
@@ -133,11 +122,10 @@ def test_input_hidden_by_workers(replay: Replay) -> None:
 
 
 def test_production_that_no_worker_hides_bounds_the_step(replay: Replay) -> None:
-    # 180 ns per batch: 3 workers on 4 cores make one every 90 ns by contention of 1.5/1, ours: 2 of 4 cores.
+    # Two workers make a batch of 180 ns every 90 ns; hidden, the step would take 75.
     gain = replay.gain(input_hidden(replay.graph, workers=0, cores=64, produce_ns=180, hand_over_ns=5))
 
     assert isinstance(gain, Gain)
-    # max(75, 180 / 2) = 90
     assert (gain.expected_ns, gain.high_ns) == (10, 30)
 
 
@@ -179,8 +167,7 @@ def test_slack_of_single_nodes_counts_to_the_end_of_the_window() -> None:
         """
     )
     launch(db, "xxxxxxxxxx")
-    replay = Replay.of(db)
-    assert isinstance(replay, Replay)
+    replay = replay_of(db)
 
     rows = {row.name: row for row in replay.critical_path().operators}
 
