@@ -62,7 +62,7 @@ class ProfilerConfig:
         ValueError: A value that has no meaning.
     """
 
-    __slots__ = FIELDS
+    __slots__ = (*FIELDS, "environment")
 
     output_path: str | os.PathLike[str]
     trace_ops: tuple[str, ...] | None
@@ -76,6 +76,8 @@ class ProfilerConfig:
     backend: str
     schedule: Schedule | None
     max_size: int
+    environment: dict[str, str]
+    """Variables that these settings were read from; empty otherwise."""
 
     def __init__(
         self,
@@ -123,6 +125,7 @@ class ProfilerConfig:
         self.backend = backend
         self.schedule = schedule if schedule is None or isinstance(schedule, Schedule) else Schedule(**schedule)
         self.max_size = max_size
+        self.environment = {}
 
     @property
     def enable通信(self) -> bool:
@@ -135,13 +138,17 @@ class ProfilerConfig:
         given = {name: value for name, value in changes.items() if value is not None}
         if "enable通信" in given and "enable_comm" not in given:
             given["enable_comm"] = given.pop("enable通信")
-        return ProfilerConfig(**{**arguments, **given})
+        copy = ProfilerConfig(**{**arguments, **given})
+        copy.environment = self.environment
+        return copy
 
     def as_json_object(self) -> dict[str, object]:
         """Return the settings as they stand in the trace; the path is left out, it is where the file lies."""
         settings: dict[str, object] = {name: getattr(self, name) for name in FIELDS if name != "output_path"}
         settings["trace_ops"] = None if self.trace_ops is None else list(self.trace_ops)
         settings["schedule"] = None if self.schedule is None else self.schedule.as_json_object()
+        if self.environment:
+            settings["environment"] = self.environment
         settings["sample_interval_us"] = settings.pop("sample_interval")
         return settings
 

@@ -240,14 +240,16 @@ class Profiler:
             n: Number of the step that ends. Without it, one more than the last, from 0.
         """
         try:
-            if self._scheduled is not None:
-                self._step_of_schedule(n)
-                return
-            recorder = self._recorder or self._begin_by_use()
-            if recorder is not None:
-                recorder.mark_step(n)
-                if self._trace is not None:
-                    self._trace.turn_window(self.config)
+            if self._scheduled is None and self._recorder is None:
+                self._begin_by_use()
+            self._mark_step(n, None)
+        except Exception:  # noqa: BLE001 - the boundary to the user's program
+            self._faults.exception("step")
+
+    def mark_found_step(self, n: int, origin: str) -> None:
+        """End step `n`, which was found and not marked by the program; `origin` says what showed it."""
+        try:
+            self._mark_step(n, origin)
         except Exception:  # noqa: BLE001 - the boundary to the user's program
             self._faults.exception("step")
 
@@ -347,15 +349,17 @@ class Profiler:
         trace.start_session(config, self._tick, with_framework=not by_use or config.backend != "auto")
         self._recorder = trace.recorder
 
-    def _step_of_schedule(self, number: int | None) -> None:
-        with self._lock:
-            scheduled, recorder = self._scheduled, self._recorder
-            if scheduled is None:
-                return
-            if recorder is not None:
-                recorder.mark_step(number)
-            scheduled.step_ended()
-            self._follow_schedule(scheduled)
+    def _mark_step(self, number: int | None, origin: str | None) -> None:
+        recorder = self._recorder
+        if recorder is not None:
+            recorder.mark_step(number, origin)
+        if self._scheduled is not None:
+            with self._lock:
+                if self._scheduled is not None:
+                    self._scheduled.step_ended()
+                    self._follow_schedule(self._scheduled)
+        elif recorder is not None and self._trace is not None:
+            self._trace.turn_window(self.config)
 
     def _follow_schedule(self, scheduled: ScheduledRun) -> None:
         """Do what the step that begins asks for."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ascend_sn.cli.main import COMMANDS
 from ascend_sn.report.language import CODES, DOMAIN, LOCALE_FOLDER
 
 pofile = pytest.importorskip("babel.messages.pofile", reason="babel reads the catalogues")
@@ -112,9 +113,8 @@ def test_every_word_of_a_family_has_a_message() -> None:
 
 def test_every_message_is_used() -> None:
     words = used_words()
-    commands = ("analyze", "report", "doctor", "demo", "ingest")
     made = {f"{family}.{word}" for family, parts in FAMILIES.items() for word in parts}
-    made |= {f"cli.{command}.{part}" for command in commands for part in ("summary", "help", "examples")}
+    made |= {f"cli.{command}.{part}" for command in COMMANDS for part in ("summary", "help", "examples")}
     made |= {f"column.{word}" for word in words} | {
         f"term.{word}.{part}" for word in words for part in ("name", "text")
     }

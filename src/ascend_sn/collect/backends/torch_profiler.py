@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TorchBackend"]
 
+_used_by: dict[str, int] = {}
+"""The process that has used torch.profiler, here or before this process was forked."""
+
 _MARKS = 5
 _EXPORT_NAME = ".window.json"
 
@@ -57,14 +60,22 @@ class TorchBackend:
         self._marked_ns: list[int] = []
 
     def warm_up(self) -> None:
-        """Load what the tracing of a device needs; RuntimeError where another profiler of torch is at work."""
+        """Load what the tracing of a device needs.
+
+        Raises:
+            RuntimeError: Another profiler of torch is at work, or an ancestor that this process was forked from
+                has used it: started again it would wait for ever for the ancestor's threads.
+        """
+        user = _used_by.setdefault("pid", os.getpid())
+        if user != os.getpid():
+            raise RuntimeError(f"forked from process {user}, which has used torch.profiler: only spans are recorded")
         self._profile.prepare_trace()
         self._is_ready = True
 
     def start(self) -> None:
         """Begin the window; RuntimeError where another profiler of torch is at work."""
         if not self._is_ready:
-            self._profile.prepare_trace()
+            self.warm_up()
         self._profile.start_trace()
         self._mark()
 

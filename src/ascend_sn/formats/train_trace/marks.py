@@ -21,7 +21,7 @@ def step_rows(marks: Events, names: Names, session_start: Int64, activity: Int64
     """Return the steps in time order.
 
     A program that calls `step()` at the top of its loop marks an empty stretch before the first one: the
-    first step of a session is left out when nothing was recorded in it.
+    first step of a session is left out when nothing was recorded in it, unless it was found and not marked.
 
     Args:
         marks: Rows of kind STEP.
@@ -33,7 +33,7 @@ def step_rows(marks: Events, names: Names, session_start: Int64, activity: Int64
     session = np.maximum(np.searchsorted(session_start, marks.ts_ns, side="right") - 1, 0)
     is_first = np.append(True, session[1:] != session[:-1])[: len(marks)]
     inside = np.searchsorted(activity, marks.ts_ns + marks.dur_ns) - np.searchsorted(activity, marks.ts_ns)
-    kept = ~is_first | (inside > 0)
+    kept = ~is_first | (inside > 0) | (marks.name_id != NOT_GIVEN)
     marks, session = marks.take(kept), session[kept]
     return conform(
         STEP,

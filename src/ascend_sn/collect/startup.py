@@ -1,0 +1,40 @@
+"""Recording without a change to the program: what the start-up file of the package calls.
+
+`ascend_sn_startup.pth`, which every interpreter reads at its start, looks for our variables and calls `begin`
+when one is set. Nothing is recorded before the program takes a step.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ascend_sn.collect.automatic import AutomaticRun
+from ascend_sn.collect.environment import recording_of_environment
+from ascend_sn.collect.imports import call_after_import
+
+__all__ = ["begin"]
+
+_OPTIMIZER = "torch.optim.optimizer"
+_DATA_LOADER = "torch.utils.data.dataloader"
+
+
+def begin() -> None:
+    """Arm the recording that the variables ask for; whatever goes wrong is said and the program goes on."""
+    try:
+        asked = recording_of_environment(os.environ, _say)
+        if asked is None:
+            return
+        config, is_standby = asked
+        run = AutomaticRun(config, starts_by_step=not is_standby)
+        call_after_import({_OPTIMIZER: run.watch_optimizers, _DATA_LOADER: run.watch_data_loaders})
+        if is_standby:
+            from ascend_sn.collect.standby import listen
+
+            listen(run)
+    except Exception as error:  # noqa: BLE001 - the boundary to the user's program
+        _say(f"not recording: {error!r}")
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"ascend-sn: {text}\n")

@@ -1,0 +1,74 @@
+"""The start-up file: free without the variables, and a hook behind the imports of torch with them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ascend_sn.collect.imports import call_after_import
+from tests.unit.collect.recorded import SOURCES, script_environment
+
+FILE = Path(SOURCES) / "ascend_sn_startup.pth"
+
+
+def run_with_file(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    start = f"import site, sys; sys.path.insert(0, {SOURCES!r}); site.addsitedir({str(FILE.parent)!r})\n"
+    return subprocess.run(
+        [sys.executable, "-I", "-S", "-c", start + script],
+        env=script_environment(**environment),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_without_the_variables_nothing_of_ours_is_loaded() -> None:
+    done = run_with_file("print(sorted(name for name in sys.modules if 'ascend' in name), len(sys.meta_path))")
+
+    assert done.stdout.split("]")[0] == "["
+    assert done.stderr == ""
+
+
+def test_the_file_is_one_line_without_imports_of_its_own() -> None:
+    (line,) = FILE.read_text(encoding="utf-8").splitlines()
+
+    assert line.startswith("import os; os.environ.keys() & {")
+
+
+def test_the_names_in_the_file_are_the_switches() -> None:
+    from ascend_sn.collect.environment import SWITCHES
+
+    named = FILE.read_text(encoding="utf-8").split("{")[1].split("}")[0]
+    assert {name.strip().strip('"') for name in named.split(",")} == set(SWITCHES)
+
+
+def test_with_a_variable_the_program_runs_as_before_and_torch_is_not_imported() -> None:
+    done = run_with_file("print('torch' in sys.modules)", ASCEND_PROFILING_ENABLE="1")
+
+    assert (done.stdout, done.stderr, done.returncode) == ("False\n", "", 0)
+
+
+def test_an_action_follows_the_import_of_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "watched_module.py").write_text("state = 'loaded'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    seen: list[str] = []
+
+    call_after_import({"watched_module": lambda: seen.append(sys.modules["watched_module"].state)})
+    assert seen == []
+    import watched_module  # type: ignore[import-not-found]
+
+    assert seen == ["loaded"]
+    assert type(watched_module.__loader__).__name__ == "SourceFileLoader"
+    del sys.modules["watched_module"]
+
+
+def test_an_action_for_a_loaded_module_runs_at_once() -> None:
+    seen: list[int] = []
+
+    call_after_import({"sys": lambda: seen.append(1)})
+
+    assert seen == [1]
