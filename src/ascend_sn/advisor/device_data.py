@@ -27,6 +27,16 @@ def silent_devices(facts: Facts) -> list[SilentDevice]:
     Launches are counted by the reader of the format, which says their number where it says that kernels are missing;
     else they are the host calls that are called launches.
     """
+    silent = facts.run.sql(
+        """
+        select profile_id
+        from profile
+        where device_kind in $kinds and profile_id not in (select profile_id from kernel)
+        """,
+        kinds=list(_ACCELERATORS),
+    ).fetchall()
+    if not silent:
+        return []
     return facts.table_rows(
         """
         with told as (
@@ -45,11 +55,9 @@ def silent_devices(facts: Facts) -> list[SilentDevice]:
         from profile
         left join told using (profile_id)
         left join counted using (profile_id)
-        where device_kind in $kinds
-          and profile_id not in (select profile_id from kernel)
-          and (told.profile_id is not null or counted.profile_id is not null)
+        where profile_id in $silent and (told.profile_id is not null or counted.profile_id is not null)
         order by profile.rank
         """,
         SilentDevice,
-        kinds=list(_ACCELERATORS),
+        silent=[profile_id for (profile_id,) in silent],
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
+from duckdb import DuckDBPyRelation
 
 from ascend_sn.analysis import Missing, result
 from ascend_sn.store import Run
@@ -12,38 +13,56 @@ from ascend_sn.store import Run
 __all__ = ["Facts"]
 
 _Row = TypeVar("_Row")
-_PREFIX: Final = "fact_"
 
 
 class Facts:
-    """Analysis results of a run as tables of its connection; an absent one says why it is absent."""
+    """Analysis results of a run; an absent one says why it is absent.
+
+    A result that is small on any run (a row per step, primitive or rank) is taken whole with `rows`; one that grows
+    with the names in the trace is summed or cut by `query` before it gets here.
+    """
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._missing: dict[str, Missing | None] = {}
+        self._results: dict[str, DuckDBPyRelation | Missing] = {}
+        self._rows: dict[str, list[dict[str, Any]]] = {}
 
     def missing(self, name: str) -> Missing | None:
-        """Compute an analysis, unless that was done already; None when it has a result."""
-        if name not in self._missing:
-            found = result(self.run, name)
-            if isinstance(found, Missing):
-                self._missing[name] = found
-            else:
-                found.create(_PREFIX + name)
-                self._missing[name] = None
-        return self._missing[name]
+        """Say why an analysis has no result; None when it has one."""
+        found = self._result(name)
+        return found if isinstance(found, Missing) else None
 
-    def rows(self, name: str, sql: str, row_type: type[_Row], **parameters: Any) -> list[_Row]:
-        """Query a result, which the query calls `{rows}`; no rows where it is absent.
+    def rows(self, name: str, row_type: type[_Row]) -> list[_Row]:
+        """Return a result whole, in its own order; no rows where it is absent.
 
         Columns go to the fields of `row_type` (a msgspec Struct) by name.
         """
-        if self.missing(name) is not None:
-            return []
-        return self.table_rows(sql.replace("{rows}", _PREFIX + name), row_type, **parameters)
+        if name not in self._rows:
+            found = self._result(name)
+            self._rows[name] = [] if isinstance(found, Missing) else _plain(found)
+        return [msgspec.convert(row, row_type) for row in self._rows[name]]
+
+    def query(self, name: str, sql: str, row_type: type[_Row], **parameters: Any) -> list[_Row]:
+        """Query a result, which the query calls `result`; no rows where it is absent."""
+        found = self._result(name)
+        return [] if isinstance(found, Missing) else self._queried(found, sql, row_type, parameters)
 
     def table_rows(self, sql: str, row_type: type[_Row], **parameters: Any) -> list[_Row]:
         """Query the tables of the run; columns go to the fields of `row_type` by name."""
-        found = self.run.sql(sql, **parameters)
-        names = found.columns
-        return [msgspec.convert(dict(zip(names, row, strict=True)), row_type) for row in found.fetchall()]
+        return [msgspec.convert(row, row_type) for row in _plain(self.run.sql(sql, **parameters))]
+
+    def _result(self, name: str) -> DuckDBPyRelation | Missing:
+        if name not in self._results:
+            self._results[name] = result(self.run, name)
+        return self._results[name]
+
+    def _queried(
+        self, result: DuckDBPyRelation, sql: str, row_type: type[_Row], parameters: dict[str, Any]
+    ) -> list[_Row]:
+        # DuckDB finds the relation by the name of the argument.
+        return [msgspec.convert(row, row_type) for row in _plain(self.run.db.sql(sql, params=parameters or None))]
+
+
+def _plain(relation: DuckDBPyRelation) -> list[dict[str, Any]]:
+    names = relation.columns
+    return [dict(zip(names, row, strict=True)) for row in relation.fetchall()]

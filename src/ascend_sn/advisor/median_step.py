@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import msgspec
 
@@ -13,31 +13,7 @@ __all__ = ["WHOLE_CAPTURE", "MedianStep", "Phases", "median_phases", "median_ste
 
 WHOLE_CAPTURE: Final = "whole capture"
 
-# The lower one of the two middle steps, if their number is even. Inferred steps are guesses; the whole capture stands
-# beside them and goes first. A step that launched nothing (cut off by the capture) stands for no other step.
-_MIDDLE: Final = """
-    with judged as (
-        select *, scope = 'whole capture' as whole,
-               bool_or(stage_ns is not null) over (partition by profile_id) as any_work
-        from {rows}
-        where scope = 'whole capture' or origin is distinct from 'inferred'
-    ),
-    told as (
-        select *
-        from judged
-        where stage_ns is not null or not any_work
-    ),
-    placed as (
-        select *, count(*) over profile as step_count, min(window_ns) over profile as window_min_ns,
-               max(window_ns) over profile as window_max_ns,
-               row_number() over (partition by profile_id, whole order by window_ns, step_id) as place,
-               bool_or(not whole) over (partition by profile_id) as has_steps
-        from told
-        window profile as (partition by profile_id, whole)
-    )
-    from placed
-    where whole <> has_steps and place = (step_count + 1) // 2
-"""
+_Made = TypeVar("_Made")
 
 
 class MedianStep(msgspec.Struct, kw_only=True):
@@ -91,32 +67,77 @@ class Phases(msgspec.Struct, kw_only=True):
 
 def median_steps(facts: Facts) -> list[MedianStep]:
     """Return one row per profile with device work, by rank; of the whole capture where no step is marked."""
-    columns = ", ".join(f"middle.{name}" for name in MedianStep.__struct_fields__ if name != "device_kind")
-    return facts.rows(
-        "step_breakdown",
-        f"""
-        with middle as ({_MIDDLE})
-        select {columns}, profile.device_kind
-        from middle
-        join profile using (profile_id)
-        order by middle.rank nulls last, middle.profile_id
-        """,
-        MedianStep,
-    )
+    kinds = dict(facts.run.sql("select profile_id, device_kind from profile").fetchall())
+    by_profile: dict[int, list[_Step]] = {}
+    for row in facts.rows("step_breakdown", _Step):
+        by_profile.setdefault(row.profile_id, []).append(row)
+    middles = [_middle(rows, kinds[profile_id]) for profile_id, rows in by_profile.items()]
+    return sorted((middle for middle in middles if middle is not None), key=_by_rank)
 
 
 def median_phases(facts: Facts, steps: list[MedianStep]) -> list[Phases]:
     """Return the phases of the same steps."""
     chosen = {(step.profile_id, step.step_id) for step in steps}
-    rows = facts.rows(
-        "step_phases", "select * from {rows} order by rank nulls last, profile_id, step_id", _IdentifiedPhases
-    )
-    return [
-        Phases(**{name: getattr(row, name) for name in Phases.__struct_fields__})
-        for row in rows
-        if (row.profile_id, row.step_id) in chosen
-    ]
+    rows = [row for row in facts.rows("step_phases", _Phases) if (row.profile_id, row.step_id) in chosen]
+    return [_made(Phases, row) for row in sorted(rows, key=_by_rank)]
 
 
-class _IdentifiedPhases(Phases, kw_only=True):
+class _Step(msgspec.Struct, kw_only=True):
+    """A row of `step_breakdown`."""
+
+    profile_id: int
+    rank: int | None
+    scope: Literal["step", "whole capture"]
+    origin: str | None
     step_id: int | None
+    step: int | None
+    window_ns: int
+    compute_ns: int
+    overlapped_ns: int
+    communication_ns: int
+    exposed_comm_ns: int
+    exposed_copy_ns: int
+    free_ns: int
+    fused_ns: int
+    preparing_ns: int | None
+    stage_ns: int | None
+    tail_ns: int | None
+    bubble_ns: int | None
+    stage_compute_ns: int | None
+    stage_exposed_comm_ns: int | None
+    stage_free_ns: int | None
+
+
+class _Phases(Phases, kw_only=True):
+    step_id: int | None
+
+
+def _middle(rows: list[_Step], device_kind: str) -> MedianStep | None:
+    """The lower one of the two middle steps, if their number is even.
+
+    Inferred steps are guesses; the whole capture stands beside them and goes first. A step that launched nothing (cut
+    off by the capture) stands for no other step.
+    """
+    marked = [row for row in rows if row.scope == "step" and row.origin != "inferred"]
+    told = marked or [row for row in rows if row.scope == WHOLE_CAPTURE]
+    told = [row for row in told if row.stage_ns is not None] or told
+    if not told:
+        return None
+    by_length = sorted(told, key=lambda row: (row.window_ns, row.step_id or 0))
+    return _made(
+        MedianStep,
+        by_length[(len(told) - 1) // 2],
+        device_kind=device_kind,
+        step_count=len(told),
+        window_min_ns=by_length[0].window_ns,
+        window_max_ns=by_length[-1].window_ns,
+    )
+
+
+def _made(row_type: type[_Made], row: msgspec.Struct, **more: object) -> _Made:
+    given = msgspec.structs.asdict(row) | more
+    return msgspec.convert(given, row_type)
+
+
+def _by_rank(row: MedianStep | _Phases) -> tuple[bool, int, int]:
+    return row.rank is None, row.rank or 0, row.profile_id

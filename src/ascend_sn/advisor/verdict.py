@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from ascend_sn.advisor.device_data import silent_devices
+from ascend_sn.advisor.device_data import SilentDevice
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, Phases
 from ascend_sn.advisor.message import Message
@@ -30,32 +30,39 @@ _SILENT_RANKS: Final = 3
 
 
 class _Parts(msgspec.Struct):
-    total_ns: int | None
+    """What is wanted of a row of `communication_summary`."""
+
+    profile_id: int
+    total_ns: int
     transit_ns: int | None
     wait_ns: int | None
     idle_ns: int | None
-    unknown_ns: int | None
+    unknown_ns: int
     members_present: int | None
     members_expected: int | None
-    members_exact: bool | None
+    members_exact: bool
 
 
 class _Data(msgspec.Struct):
+    """What is wanted of a row of `input_pipeline`."""
+
     rank: int | None
     data_ns: int
     window_ns: int
     data_share_ratio: float
+    bottleneck: str
 
 
-def verdict(facts: Facts, steps: list[MedianStep], phases: list[Phases]) -> list[Message]:
+def verdict(facts: Facts, steps: list[MedianStep], phases: list[Phases], silent: list[SilentDevice]) -> list[Message]:
     """Return what to say about a run, the most important first; never empty.
 
     Args:
         facts: The analysis results.
         steps: What `median_steps` returned for them.
         phases: What `median_phases` returned for these.
+        silent: What `silent_devices` returned.
     """
-    said = list(_missing_device_data(facts))
+    said = list(_missing_device_data(silent))
     if steps:
         said += _headline(facts, steps, phases)
         said += _uneven_ranks(steps)
@@ -65,8 +72,7 @@ def verdict(facts: Facts, steps: list[MedianStep], phases: list[Phases]) -> list
     return said or [Message("verdict.nothing-to-divide")]
 
 
-def _missing_device_data(facts: Facts) -> Iterator[Message]:
-    silent = silent_devices(facts)
+def _missing_device_data(silent: list[SilentDevice]) -> Iterator[Message]:
     for profile in silent[:_SILENT_RANKS]:
         rank = "?" if profile.rank is None else profile.rank
         if profile.launch_count:
@@ -135,59 +141,37 @@ def _communication_limits(step: MedianStep, common: dict[str, object]) -> Messag
 
 
 def _communication_parts(facts: Facts, profile_id: int) -> Iterator[Message]:
-    found = facts.rows(
-        "communication_summary",
-        """
-        select sum(total_ns)::bigint as total_ns, sum(transit_ns)::bigint as transit_ns,
-               sum(wait_ns)::bigint as wait_ns, sum(idle_ns)::bigint as idle_ns, sum(unknown_ns)::bigint as unknown_ns,
-               arg_min(members_present, members_present / members_expected) as members_present,
-               arg_min(members_expected, members_present / members_expected) as members_expected,
-               bool_and(members_exact) as members_exact
-        from {rows}
-        where profile_id = $profile_id
-        """,
-        _Parts,
-        profile_id=profile_id,
-    )
-    parts = found[0] if found else None
-    if parts is None or not parts.total_ns:
+    rows = [row for row in facts.rows("communication_summary", _Parts) if row.profile_id == profile_id]
+    total = sum(row.total_ns for row in rows)
+    if not total:
         return
-    present, expected = parts.members_present, parts.members_expected
-    absent = present is not None and expected is not None and present < expected
+    grouped = [row for row in rows if row.members_present is not None and row.members_expected]
+    fewest = min(grouped, key=lambda row: (row.members_present or 0) / (row.members_expected or 1), default=None)
+    absent = fewest is not None and (fewest.members_present or 0) < (fewest.members_expected or 0)
     members: dict[str, object] = {}
-    if absent:
-        how = "members.of-exactly" if parts.members_exact else "members.of-at-least"
-        members = {"members": Message(how, {"present": present, "expected": expected})}
-    if parts.transit_ns is None or (parts.unknown_ns or 0) == parts.total_ns:
+    if absent and fewest is not None:
+        how = "members.of-exactly" if fewest.members_exact else "members.of-at-least"
+        members = {"members": Message(how, {"present": fewest.members_present, "expected": fewest.members_expected})}
+    known = total - sum(row.unknown_ns for row in rows)
+    if not known or all(row.transit_ns is None for row in rows):
         yield Message("verdict.parts-unknown-members" if absent else "verdict.parts-unknown", members)
         return
-    known = parts.total_ns - (parts.unknown_ns or 0)
     yield Message(
         "verdict.parts-members" if absent else "verdict.parts",
         {
-            "transit_ratio": parts.transit_ns / known,
-            "wait_ratio": (parts.wait_ns or 0) / known,
-            "idle_ratio": (parts.idle_ns or 0) / known,
+            "transit_ratio": sum(row.transit_ns or 0 for row in rows) / known,
+            "wait_ratio": sum(row.wait_ns or 0 for row in rows) / known,
+            "idle_ratio": sum(row.idle_ns or 0 for row in rows) / known,
             **members,
         },
     )
 
 
 def _waits_for_data(facts: Facts) -> Message | None:
-    found = facts.rows(
-        "input_pipeline",
-        """
-        select rank, data_ns, window_ns, data_share_ratio
-        from {rows}
-        where bottleneck = 'data'
-        order by data_share_ratio desc, rank
-        limit 1
-        """,
-        _Data,
-    )
-    if not found:
+    bound = [row for row in facts.rows("input_pipeline", _Data) if row.bottleneck == "data"]
+    if not bound:
         return None
-    (data,) = found
+    data = max(bound, key=lambda row: row.data_share_ratio)
     return Message(
         "verdict.data-limits",
         {

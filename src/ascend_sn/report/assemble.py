@@ -7,6 +7,7 @@ from typing import Final, Literal
 import msgspec
 
 from ascend_sn._version import __version__
+from ascend_sn.advisor.device_data import silent_devices
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, Phases, median_phases, median_steps
 from ascend_sn.advisor.verdict import verdict
@@ -43,6 +44,7 @@ def assemble(run: Run, language: Language, selection: Selection | None = None) -
     facts = Facts(run)
     steps = median_steps(facts)
     phases = median_phases(facts, steps)
+    silent = silent_devices(facts)
     chosen = selection or Selection()
     return Document(
         schema=SCHEMA,
@@ -55,9 +57,9 @@ def assemble(run: Run, language: Language, selection: Selection | None = None) -
                 params=msgspec.to_builtins(message.params),
                 text=language.render(message),
             )
-            for message in verdict(facts, steps, phases)
+            for message in verdict(facts, steps, phases, silent)
         ],
-        health=health_section(facts),
+        health=health_section(facts, silent),
         profiles=_profiles(facts),
         steps=_steps(facts),
         breakdown=_breakdown(facts, steps, phases),
@@ -85,15 +87,18 @@ def _steps(facts: Facts) -> Steps:
     )
     if not rows:
         return Steps(collected=False, state="empty", reason="nothing in the capture marks training steps")
-    ((marked, inferred),) = facts.run.sql("""
-        select count(*) filter (where origin <> 'inferred'), count(*) filter (where origin = 'inferred')
-        from step
-    """).fetchall()
-    return Steps(collected=True, state="collected", step_count=marked, inferred_count=inferred, rows=rows)
+    counts = dict(facts.run.sql("select origin = 'inferred', count(*) from step group by 1").fetchall())
+    return Steps(
+        collected=True,
+        state="collected",
+        step_count=counts.get(False, 0),
+        inferred_count=counts.get(True, 0),
+        rows=rows,
+    )
 
 
 def _breakdown(facts: Facts, steps: list[MedianStep], phases: list[Phases]) -> Breakdown:
-    pipeline = facts.rows("input_pipeline", "select * from {rows} order by rank nulls last, profile_id", InputPipeline)
+    pipeline = facts.rows("input_pipeline", InputPipeline)
     missing = facts.missing("step_breakdown")
     if missing is None and not steps:
         missing = Missing("empty", "no kernel ran in the capture", "")
@@ -120,9 +125,9 @@ def _operators(facts: Facts, selection: Selection) -> Operators:
     if missing_kernels is not None and missing_operators is not None:
         return absent(Operators, missing_kernels)
     at_least = selection.op_time_threshold_ns or 0
-    kernels = facts.rows("kernel_statistics", _KERNEL_TYPES, KernelType)
+    kernels = facts.query("kernel_statistics", _KERNEL_TYPES, KernelType)
     chosen = [row for row in kernels if row.total_ns >= at_least]
-    operators = facts.rows("operator_statistics", _OPERATORS, Operator)
+    operators = facts.query("operator_statistics", _OPERATORS, Operator)
     listed = [row for row in operators if (row.device_ns if row.device_ns is not None else row.host_ns) >= at_least]
     return Operators(
         collected=True,
@@ -140,7 +145,7 @@ _KERNEL_TYPES: Final = """
     with summed as (
         select op_type, kind, core_type, sum(calls)::bigint as calls, sum(total_ns)::bigint as total_ns,
                round(sum(total_ns) / sum(calls))::bigint as mean_ns, min(min_ns) as min_ns, max(max_ns) as max_ns
-        from {rows}
+        from result
         group by op_type, kind, core_type
     )
     select *, total_ns / nullif(sum(total_ns) over (), 0)::double as share_ratio,
@@ -155,7 +160,7 @@ _OPERATORS: Final = """
         select name, sum(calls)::bigint as calls, sum(device_ns)::bigint as device_ns, sum(host_ns)::bigint as host_ns,
                round(sum(device_ns) / sum(calls))::bigint as mean_device_ns,
                sum(input_bytes)::bigint as input_bytes, sum(output_bytes)::bigint as output_bytes
-        from {rows}
+        from result
         group by name
     )
     select *, device_ns / nullif(sum(device_ns) over (), 0)::double as share_ratio

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from ascend_sn.advisor.facts import Facts
+from ascend_sn.advisor.median_step import WHOLE_CAPTURE
 from ascend_sn.report.absence import absent
 from ascend_sn.report.document import Communication, Link, Operation
 
@@ -36,9 +37,11 @@ class _Summary(msgspec.Struct, kw_only=True):
     members_exact: bool
 
 
-class _Exposure(msgspec.Struct):
-    exposed_ns: int | None
-    window_ns: int | None
+class _Window(msgspec.Struct):
+    scope: str
+    origin: str | None
+    window_ns: int
+    exposed_comm_ns: int
 
 
 def communication_section(facts: Facts, *, fused_ns: int) -> Communication:
@@ -48,27 +51,22 @@ def communication_section(facts: Facts, *, fused_ns: int) -> Communication:
         section = absent(Communication, missing)
         section.fused_ns = fused_ns or None
         return section
-    rows = facts.rows("communication_summary", "select * from {rows} order by profile_id, op", _Summary)
+    rows = facts.rows("communication_summary", _Summary)
     windows = {row.profile_id: row.window_ns for row in rows}
     window_ns = _sum(windows.values())
     by_op: dict[str, list[_Summary]] = {}
     for row in rows:
         by_op.setdefault(row.op, []).append(row)
     operations = [_summed(op, group, window_ns, _sum(row.exposed_ns for row in group)) for op, group in by_op.items()]
-    (exposure,) = facts.rows(
-        "step_breakdown",
-        """
-        select sum(exposed_comm_ns)::bigint as exposed_ns, sum(window_ns)::bigint as window_ns
-        from {rows}
-        where scope = 'whole capture' or origin is distinct from 'inferred'
-        """,
-        _Exposure,
-    ) or [_Exposure(None, None)]
+    told = [
+        row for row in facts.rows("step_breakdown", _Window) if row.scope == WHOLE_CAPTURE or row.origin != "inferred"
+    ]
+    exposed_ns, all_windows_ns = sum(row.exposed_comm_ns for row in told), sum(row.window_ns for row in told)
     links, link_count = _links(facts)
     return Communication(
         collected=True,
         state="collected",
-        total=_summed("total", rows, exposure.window_ns or window_ns, exposure.exposed_ns),
+        total=_summed("total", rows, all_windows_ns or window_ns, exposed_ns if told else None),
         operations=sorted(operations, key=lambda row: (-row.total_ns, row.op)),
         fused_ns=fused_ns or None,
         link_count=link_count,
@@ -101,14 +99,14 @@ def _summed(op: str, rows: list[_Summary], window_ns: int | None, exposed_ns: in
 
 def _links(facts: Facts) -> tuple[list[Link], int]:
     """Pairs of ranks, summed over the profiles that saw them, the slow ones first."""
-    links = facts.rows(
+    links = facts.query(
         "link_matrix",
         f"""
         select group_id, src_rank, dst_rank, rank_scope, transport,
                sum(size_bytes)::bigint as size_bytes, sum(dur_ns)::bigint as dur_ns,
                sum(size_bytes) * 1e9 / nullif(sum(dur_ns), 0) as bandwidth_bytes_per_s,
                min(robust_z) as robust_z, any_value(pattern) as pattern
-        from {{rows}}
+        from result
         where src_rank is not null and dst_rank is not null
         group by group_id, src_rank, dst_rank, rank_scope, transport
         order by any_value(pattern) is null, sum(dur_ns) desc, src_rank, dst_rank, transport

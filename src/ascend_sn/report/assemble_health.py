@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from ascend_sn.advisor.device_data import silent_devices
+from ascend_sn.advisor.device_data import SilentDevice
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.report.document import Check, Coverage, Damage, Health, Ranks
 
@@ -39,7 +39,7 @@ class _Score(msgspec.Struct):
     rows_checked: int
 
 
-def health_section(facts: Facts) -> Health:
+def health_section(facts: Facts, silent: list[SilentDevice]) -> Health:
     """Return what is known about the quality of a run's data."""
     (counts,) = facts.table_rows(
         """
@@ -58,36 +58,28 @@ def health_section(facts: Facts) -> Health:
         """,
         Damage,
     )
-    checks = facts.rows(
-        "data_quality",
-        """
-        select "check", sum(violations)::bigint as violations, sum(checked)::bigint as checked
-        from {rows}
-        group by "check"
-        having sum(violations) > 0
-        order by "check"
-        """,
-        Check,
-    )
-    scores = facts.rows(
-        "data_score", "select min(score) as score, sum(rows_checked)::bigint as rows_checked from {rows}", _Score
-    )
-    score = scores[0] if scores else _Score(None, 0)
+    checks: dict[str, Check] = {}
+    for row in facts.rows("data_quality", Check):
+        if row.violations and row.check not in _OTHERWISE_SHOWN:
+            so_far = checks.setdefault(row.check, Check(check=row.check, violations=0, checked=0))
+            so_far.violations += row.violations
+            so_far.checked = (so_far.checked or 0) + (row.checked or 0)
+    scores = facts.rows("data_score", _Score)
     return Health(
         damage_count=counts.damage_count,
         note_count=counts.note_count,
         damage=damage,
-        checks=[check for check in checks if check.check not in _OTHERWISE_SHOWN],
-        score=score.score,
-        rows_checked=score.rows_checked,
+        checks=sorted(checks.values(), key=lambda check: check.check),
+        score=min((row.score for row in scores if row.score is not None), default=None),
+        rows_checked=sum(row.rows_checked for row in scores),
         ranks=_ranks(facts),
-        silent_devices=silent_devices(facts),
+        silent_devices=silent,
         not_collected=_not_collected(facts),
     )
 
 
 def _ranks(facts: Facts) -> Ranks | None:
-    found = facts.rows("rank_presence", "select * from {rows}", _Presence)
+    found = facts.rows("rank_presence", _Presence)
     if not found:
         return None
     presence = found[0]

@@ -22,17 +22,10 @@ _CURVES: Final = 16
 _PEAKS_LISTED: Final = 1_000
 
 _SAMPLES: Final = """
-    with wanted as (
-        select profile_id, component
-        from {rows}
-        where source = 'curve'
-        order by greatest(peak_allocated_bytes, peak_reserved_bytes) desc nulls last, profile_id, component
-        limit $curves
-    ),
-    samples as (
-        select memory_sample.*
+    with samples as (
+        select *
         from memory_sample
-        join wanted using (profile_id, component)
+        where profile_id || '/' || component in $curves
     ),
     span as (
         select min(ts_ns) as start_ns, greatest(max(ts_ns) - min(ts_ns), 1) as dur_ns
@@ -59,30 +52,20 @@ class _Point(msgspec.Struct):
 
 def memory_section(facts: Facts, top_k: int) -> Memory:
     """Return the section; absent when neither a curve nor allocations were recorded."""
-    peaks = facts.rows(
-        "memory_peak",
-        f"""
-        select *
-        from {{rows}}
-        order by rank nulls last, profile_id,
-                 greatest(peak_allocated_bytes, peak_reserved_bytes) desc nulls last, component
-        limit {_PEAKS_LISTED}
-        """,
-        MemoryPeak,
-    )
+    peaks = sorted(facts.rows("memory_peak", MemoryPeak), key=_by_rank_and_size)[:_PEAKS_LISTED]
     missing = facts.missing("memory_peak")
     if missing is not None or not peaks:
         missing = _why_absent(facts)
     if missing is not None:
         return absent(Memory, missing)
-    operators = facts.rows("memory_by_operator", _BY_OPERATOR, MemoryOperator)
+    operators = facts.query("memory_by_operator", _BY_OPERATOR, MemoryOperator)
     return Memory(
         collected=True,
         state="collected",
         peaks=peaks,
         operators=operators[:top_k],
         operator_count=len(operators),
-        curves=_curves(facts),
+        curves=_curves(facts, peaks),
     )
 
 
@@ -98,14 +81,18 @@ _TELLING: Final = ("missing", "damaged", "not_requested", "empty", "unsupported"
 _BY_OPERATOR: Final = """
     select operator_name, arg_max(rank, peak_bytes) as rank, arg_max(retained_bytes, peak_bytes) as retained_bytes,
            max(peak_bytes) as peak_bytes, arg_max(allocation_count, peak_bytes) as allocation_count
-    from {rows}
+    from result
     group by operator_name
     order by peak_bytes desc, operator_name
 """
 
 
-def _curves(facts: Facts) -> list[Curve]:
-    points = facts.rows("memory_peak", _SAMPLES, _Point, curves=_CURVES, points=_CURVE_POINTS)
+def _curves(facts: Facts, peaks: list[MemoryPeak]) -> list[Curve]:
+    drawn = sorted((peak for peak in peaks if peak.source == "curve"), key=lambda peak: -_size(peak))[:_CURVES]
+    if not drawn:
+        return []
+    wanted = [f"{peak.profile_id}/{peak.component}" for peak in drawn]
+    points = facts.table_rows(_SAMPLES, _Point, curves=wanted, points=_CURVE_POINTS)
     curves: dict[tuple[int, str], Curve] = {}
     for point in points:
         curve = curves.setdefault(
@@ -119,3 +106,11 @@ def _curves(facts: Facts) -> list[Curve]:
         curve.allocated_bytes.append(point.allocated_bytes)
         curve.reserved_bytes.append(point.reserved_bytes)
     return list(curves.values())
+
+
+def _size(peak: MemoryPeak) -> int:
+    return max(peak.peak_allocated_bytes or 0, peak.peak_reserved_bytes or 0)
+
+
+def _by_rank_and_size(peak: MemoryPeak) -> tuple[bool, int, int, int, str]:
+    return peak.rank is None, peak.rank or 0, peak.profile_id, -_size(peak), peak.component
