@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from duckdb import DuckDBPyRelation
 
 from ascend_sn.analysis import (
+    affinity_matches as _affinity_matches,
     allocator_cost as _allocator_cost,
     alpha_beta as _alpha_beta,
     clock_offsets as _clock_offsets,
@@ -19,6 +20,7 @@ from ascend_sn.analysis import (
     core_types as _core_types,
     data_quality as _data_quality,
     exported_steps as _exported_steps,
+    format_waste as _format_waste,
     fragmentation as _fragmentation,
     free_time_causes as _free_time_causes,
     fusion_candidates as _fusion_candidates,
@@ -88,6 +90,8 @@ ANALYSES: tuple[Analysis, ...] = (
     _temporary_churn.ANALYSIS,
     _module_tree.ANALYSIS,
     _fusion_candidates.ANALYSIS,
+    _affinity_matches.ANALYSIS,
+    _format_waste.ANALYSIS,
 )
 
 BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
@@ -157,10 +161,13 @@ allocator_cost = _public(_allocator_cost.ANALYSIS)
 temporary_churn = _public(_temporary_churn.ANALYSIS)
 module_tree = _public(_module_tree.ANALYSIS)
 fusion_candidates = _public(_fusion_candidates.ANALYSIS)
+affinity_matches = _public(_affinity_matches.ANALYSIS)
+format_waste = _public(_format_waste.ANALYSIS)
 
 __all__ = [
     "ANALYSES",
     "Missing",
+    "affinity_matches",
     "allocator_cost",
     "alpha_beta",
     "clock_offsets",
@@ -172,6 +179,7 @@ __all__ = [
     "data_quality",
     "data_score",
     "exported_steps",
+    "format_waste",
     "fragmentation",
     "free_time_causes",
     "fusion_candidates",
