@@ -23,7 +23,9 @@ from ascend_sn.analysis import (
     format_waste as _format_waste,
     fragmentation as _fragmentation,
     free_time_causes as _free_time_causes,
+    frequency as _frequency,
     fusion_candidates as _fusion_candidates,
+    host_pauses as _host_pauses,
     input_pipeline as _input_pipeline,
     kernel_statistics as _kernel_statistics,
     launch_queue as _launch_queue,
@@ -43,6 +45,7 @@ from ascend_sn.analysis import (
     slow_instances as _slow_instances,
     stage_imbalance as _stage_imbalance,
     step_breakdown as _step_breakdown,
+    step_jitter as _step_jitter,
     step_phases as _step_phases,
     stragglers as _stragglers,
     temporary_churn as _temporary_churn,
@@ -92,6 +95,10 @@ ANALYSES: tuple[Analysis, ...] = (
     _fusion_candidates.ANALYSIS,
     _affinity_matches.ANALYSIS,
     _format_waste.ANALYSIS,
+    _frequency.ANALYSIS,
+    _step_jitter.JITTER,
+    _step_jitter.CHANGES,
+    _host_pauses.ANALYSIS,
 )
 
 BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
@@ -163,6 +170,10 @@ module_tree = _public(_module_tree.ANALYSIS)
 fusion_candidates = _public(_fusion_candidates.ANALYSIS)
 affinity_matches = _public(_affinity_matches.ANALYSIS)
 format_waste = _public(_format_waste.ANALYSIS)
+frequency = _public(_frequency.ANALYSIS)
+step_jitter = _public(_step_jitter.JITTER)
+step_changes = _public(_step_jitter.CHANGES)
+host_pauses = _public(_host_pauses.ANALYSIS)
 
 __all__ = [
     "ANALYSES",
@@ -182,8 +193,10 @@ __all__ = [
     "format_waste",
     "fragmentation",
     "free_time_causes",
+    "frequency",
     "fusion_candidates",
     "host_bound",
+    "host_pauses",
     "input_pipeline",
     "kernel_statistics",
     "launch_queue",
@@ -203,6 +216,8 @@ __all__ = [
     "slow_instances",
     "stage_imbalance",
     "step_breakdown",
+    "step_changes",
+    "step_jitter",
     "step_phases",
     "stragglers",
     "temporary_churn",
