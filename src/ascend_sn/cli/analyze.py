@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ascend_sn.cli.command import GuideCommand, common_options, switch
+from ascend_sn.cli.command import GuideCommand, common_options, job_option, switch
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import check_output, print_document, write_document
 from ascend_sn.report.language import Language
@@ -15,6 +15,7 @@ from ascend_sn.report.language import Language
 
 @click.command(cls=GuideCommand)
 @common_options()
+@job_option()
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="cli.option.output")
 @click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="cli.option.top-k")
 @click.option("--op-time-threshold", type=click.FloatRange(min=0), metavar="MS", help="cli.option.op-time-threshold")
@@ -26,6 +27,7 @@ def analyze(
     *,
     path: Path | None,
     input_path: Path | None,
+    job: str | None,
     output: Path | None,
     output_format: str | None,
     top_k: int | None,
@@ -46,7 +48,7 @@ def analyze(
         check_output(output)
     view = view_of(memory=memory_report, communication=comm_report, fusion=fusion_report, top_k=top_k)
     selection = selection_of(top_k=top_k, threshold_ms=op_time_threshold)
-    document = document_of(run_path, language, cache_dir=cache_dir, selection=selection)
+    document = document_of(run_path, language, cache_dir=cache_dir, selection=selection, job=job)
     if output is not None:
         write_document(document, output, language, view)
         print(language.text("say.written", path=output), file=sys.stderr)

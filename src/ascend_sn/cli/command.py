@@ -10,7 +10,7 @@ import click
 
 from ascend_sn.report.language import CODES, Language
 
-__all__ = ["GuideCommand", "common_options", "language_of", "language_option", "switch", "write_options"]
+__all__ = ["GuideCommand", "common_options", "job_option", "language_of", "language_option", "switch", "write_options"]
 
 _SWITCH_WORDS: Final = frozenset({"true", "false", "1", "0", "yes", "no", "on", "off", "t", "f", "y", "n"})
 
@@ -71,6 +71,11 @@ def common_options(*, formats: tuple[str, ...] = ("text", "json")) -> Decorator:
         return command
 
     return decorate
+
+
+def job_option() -> Decorator:
+    """`--job`: which one, where the input holds several jobs."""
+    return click.option("--job", metavar="NAME", help="cli.option.job")
 
 
 def language_option() -> Decorator:

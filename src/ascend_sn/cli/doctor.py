@@ -7,17 +7,19 @@ from pathlib import Path
 
 import click
 
-from ascend_sn.cli.command import GuideCommand, common_options
+from ascend_sn.cli.command import GuideCommand, common_options, job_option
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.report.language import Language
 
 
 @click.command(cls=GuideCommand)
 @common_options()
+@job_option()
 def doctor(
     *,
     path: Path | None,
     input_path: Path | None,
+    job: str | None,
     output_format: str | None,
     strict: bool,
     cache_dir: Path | None,
@@ -27,7 +29,7 @@ def doctor(
     from ascend_sn.report.as_json import json_text
     from ascend_sn.report.health_page import doctor_document, write_health
 
-    document = document_of(input_of(path, input_path), language, cache_dir=cache_dir)
+    document = document_of(input_of(path, input_path), language, cache_dir=cache_dir, job=job)
     if output_format == "json":
         sys.stdout.write(json_text(doctor_document(document)))
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -10,9 +12,12 @@ from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import UsageError
 from ascend_sn.report.document import Document
 from ascend_sn.report.language import Language
+from ascend_sn.report.printable import printable
 from ascend_sn.report.views import Selection
 from ascend_sn.store import Location, locate
 from ascend_sn.store.fingerprint import code_state
+from ascend_sn.store.jobs import jobs_of, newest_job
+from ascend_sn.store.upgrade import load_manifest
 
 __all__ = ["document_of", "input_of"]
 
@@ -32,27 +37,42 @@ def input_of(path: Path | None, input_path: Path | None) -> Path:
 
 
 def document_of(
-    path: Path, language: Language, *, cache_dir: Path | None, selection: Selection | None = None
+    path: Path,
+    language: Language,
+    *,
+    cache_dir: Path | None,
+    selection: Selection | None = None,
+    job: str | None = None,
 ) -> Document:
-    """Read and analyse a run, or take up what was kept of the last time when neither the input nor the code changed."""
+    """Read and analyse a run, or take up what was kept of the last time when neither the input nor the code changed.
+
+    Of an input that holds several jobs, `job` is shown, else the newest, which is then said.
+    """
     chosen = selection or Selection()
     with Waiting(language.text("say.reading", name=path.name)) as waiting:
         location = locate(path, cache_dir=cache_dir, progress=waiting.reading)
-        name = f"analyze-{language.code}-{chosen.top_k}-{chosen.op_time_threshold_ns}-{code_state()}.json"
+        manifest = load_manifest(location.folder)
+        jobs = jobs_of(manifest)
+        shown = job if job is not None else newest_job(manifest)
+        chosen_job = sha256(shown.encode()).hexdigest()[:12]
+        rows = f"{chosen.top_k}-{chosen.op_time_threshold_ns}"
+        name = f"analyze-{chosen_job}-{language.code}-{rows}-{code_state()}.json"
         kept = location.stored(name)
         document = None if kept is None else _decoded(kept)
         if document is None:
             waiting.tell(language.text("say.analysing"))
-            document = _assembled(location, language, chosen)
+            document = _assembled(location, language, chosen, shown if len(jobs) > 1 else None)
             location.keep(name, msgspec.json.encode(document))
+    if len(jobs) > 1 and job is None:
+        print(printable(language.text("say.jobs", count=len(jobs), jobs=", ".join(jobs), job=shown)), file=sys.stderr)
     return document
 
 
-def _assembled(location: Location, language: Language, selection: Selection) -> Document:
+def _assembled(location: Location, language: Language, selection: Selection, job: str | None) -> Document:
     from ascend_sn.report.assemble import assemble
     from ascend_sn.store import Run
 
-    with Run(location.folder, location.input) as run:
+    with Run(location.folder, location.input, job=job) as run:
         return assemble(run, language, selection)
 
 

@@ -41,7 +41,7 @@ def pages() -> dict[str, str]:
 
 def _cli_page() -> str:
     language = Language.load("en")
-    context = click.Context(command_group, info_name="ascend-sn", obj=language)
+    context = click.Context(command_group, info_name="ascend-sn", obj=language, **command_group.context_settings)
     lines = [
         "# Command line",
         "",

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from ascend_sn.cli.command import GuideCommand, common_options
+from ascend_sn.cli.command import GuideCommand, common_options, job_option
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import check_output, print_document, write_document
 from ascend_sn.errors import UsageError
@@ -19,12 +19,14 @@ DEFAULT_NAME: Final = "ascend-sn-report.html"
 
 @click.command(cls=GuideCommand)
 @common_options()
+@job_option()
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="cli.option.report-output")
 @click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="cli.option.top-k")
 def report(
     *,
     path: Path | None,
     input_path: Path | None,
+    job: str | None,
     output: Path | None,
     output_format: str | None,
     top_k: int | None,
@@ -39,7 +41,7 @@ def report(
     target = output or _default_output(run_path)
     check_output(target)
     view = View(top_k=top_k)
-    document = document_of(run_path, language, cache_dir=cache_dir, selection=selection_of(top_k=top_k))
+    document = document_of(run_path, language, cache_dir=cache_dir, selection=selection_of(top_k=top_k), job=job)
     write_document(document, target, language, view)
     if output_format == "json":
         print_document(document, language, view, output_format)

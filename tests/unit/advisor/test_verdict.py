@@ -1,0 +1,207 @@
+"""The verdict on drawn runs: which sentence, about which rank, with which figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from duckdb import DuckDBPyConnection
+
+from ascend_sn.advisor.device_data import silent_devices
+from ascend_sn.advisor.facts import Facts
+from ascend_sn.advisor.median_step import median_phases, median_steps
+from ascend_sn.advisor.message import Message
+from ascend_sn.advisor.verdict import verdict
+from tests.timeline import empty_tables, insert, timeline
+from tests.unit.report.drawn import DrawnRun
+
+
+def said(db: DuckDBPyConnection) -> dict[str, dict[str, Any]]:
+    """Return what the verdict says of a run, in order: parameters by message id."""
+    return {message.message_id: message.params for message in messages(db)}
+
+
+def messages(db: DuckDBPyConnection) -> list[Message]:
+    facts = Facts(DrawnRun(db))
+    steps = median_steps(facts)
+    return verdict(facts, steps, median_phases(facts, steps), silent_devices(facts))
+
+
+def collective(db: DuckDBPyConnection, profile: int, **values: Any) -> None:
+    insert(db, "collective", profile_id=profile, rank=profile, collective_id=0, op="allreduce", name="c", group_id="g",
+           sequence=0, size_bytes=8, ts_ns=2, **values)  # fmt: skip
+
+
+def test_communication_that_hides_compute_is_told_by_the_stage() -> None:
+    db = timeline("r0 step |1111111111|\nr0 s1 |.AA.......|\nr0 s2 |..CCCCCCC.|", kinds={"C": "communication"})
+
+    found = said(db)
+
+    # Stage from 1 to 9; communication from 2 to 9, of which the first nanosecond runs under A.
+    limits = found["verdict.communication-limits-stage"]
+    assert (limits["exposed_ns"], limits["stage_ns"]) == (6, 8)
+    assert limits["exposed_ratio"] == pytest.approx(0.75)
+
+
+def test_the_parts_of_the_communication_and_the_absent_members_are_told() -> None:
+    db = timeline("r0 step |1111111111|\nr0 s1 |.AA.......|\nr0 s2 |..CCCCCCC.|", kinds={"C": "communication"})
+    collective(db, 0, dur_ns=7, transit_ns=1, wait_ns=2, idle_ns=4, method="recorded")
+    insert(db, "comm_group_member", rank=0, group_id="g", group_rank=0, group_size=8, size_is_exact=False)
+
+    parts = said(db)["verdict.parts-members"]
+
+    assert [parts[f"{name}_ratio"] for name in ("transit", "wait", "idle")] == pytest.approx([1 / 7, 2 / 7, 4 / 7])
+    assert parts["members"] == Message("members.of-at-least", {"present": 1, "expected": 8})
+
+
+def test_unknown_parts_are_called_unknown() -> None:
+    db = timeline("r0 step |1111111111|\nr0 s2 |..CCCCCCC.|", kinds={"C": "communication"})
+    collective(db, 0, dur_ns=7)
+
+    assert "verdict.parts-unknown" in said(db)
+
+
+def test_compute_that_fills_the_step_is_told_with_the_largest_loss() -> None:
+    db = timeline("r0 step |1111111111|\nr0 s1 |.AAAAAAA..|")
+
+    found = said(db)["verdict.compute-limits"]
+
+    assert (found["compute_ns"], found["window_ns"]) == (7, 10)
+    assert found["loss"] == Message("loss.free")
+    assert found["loss_ratio"] == pytest.approx(0.3)
+
+
+def test_a_free_device_is_told_with_what_passes_before_its_first_kernel() -> None:
+    db = timeline("r0 step |1111111111|\nr0 s1 |......AA..|")
+
+    found = said(db)
+
+    assert found["verdict.device-free"]["free_ns"] == 8
+    assert found["verdict.before-first-kernel"] == {"preparing_ns": 6}
+
+
+def test_free_time_while_the_host_loads_data_is_told_so() -> None:
+    db = timeline("r0 step |1111111111|\nr0 host |dddd......|\nr0 s1 |....AAAA..|")
+
+    assert said(db)["verdict.loads-data"] == {"data_ns": 4}
+
+
+def test_a_step_that_waits_for_data_goes_first() -> None:
+    db = timeline("r0 step |1111111111|\nr0 host |dddddd....|\nr0 s1 |......AAAA|")
+
+    assert next(iter(said(db))) == "verdict.data-limits"
+
+
+def test_copies_can_be_the_largest_loss() -> None:
+    db = timeline("r0 step |1111111111|\nr0 s1 |AA.HHHHHHH|", kinds={"H": "copy"})
+
+    assert said(db)["verdict.copies-limit"]["copy_ns"] == 7
+
+
+def test_of_several_ranks_the_one_that_loses_most_is_named() -> None:
+    db = timeline(
+        """
+        r0 step |1111111111|
+        r0 s1   |AAAAAAAAA.|
+        r1 step |1111111111|
+        r1 s1   |AAAAAA....|
+        """
+    )
+
+    where = said(db)["verdict.compute-limits"]["where"]
+
+    assert where.message_id == "where.worst"
+    assert where.params["where"].params["rank"] == 1
+    assert where.params["count"] == 2
+
+
+@pytest.mark.parametrize(("slow", "named"), [("AAAAAAAA..", False), ("AAAAAAAAA.", True)])
+def test_a_rank_that_computes_a_tenth_longer_than_the_others_is_named(slow: str, named: bool) -> None:
+    db = timeline(
+        f"""
+        r0 step |1111111111|
+        r0 s1   |AAAAAAAA..|
+        r1 step |1111111111|
+        r1 s1   |AAAAAAAA..|
+        r2 step |1111111111|
+        r2 s1   |{slow}|
+        """
+    )
+
+    found = said(db)
+
+    assert ("verdict.uneven-ranks" in found) is named
+    if named:
+        assert found["verdict.uneven-ranks"] == {"rank": 2, "slowest_ns": 9, "median_ns": 8}
+
+
+def test_captures_that_share_a_rank_are_of_different_jobs_and_not_compared() -> None:
+    db = timeline(
+        """
+        r0 s1 |AA........|
+        r1 s1 |AA........|
+        r2 s1 |AAAAAAAAA.|
+        """
+    )
+    db.execute("update profile set rank = 0")
+    db.execute("update kernel set rank = 0")
+
+    assert "verdict.uneven-ranks" not in said(db)
+
+
+def test_without_step_marks_the_figures_are_of_the_whole_capture() -> None:
+    found = said(timeline("r0 s1 |AAAA..AA|"))
+
+    assert "verdict.no-step-marks" in found
+    assert found["verdict.compute-limits"]["window"] == Message("window.capture")
+
+
+def test_inferred_steps_do_not_stand_for_marks() -> None:
+    db = timeline("r0 step |1111|\nr0 s1 |AAAA|")
+    db.execute("update step set origin = 'inferred'")
+
+    assert "verdict.no-step-marks" in said(db)
+
+
+@pytest.mark.parametrize("kind", ["cpu", "host"])
+def test_a_capture_without_accelerator_is_named_as_such(kind: str) -> None:
+    db = timeline("r0 step |1111|\nr0 s1 |AAAA|")
+    db.execute(f"update profile set device_kind = '{kind}'")
+
+    assert f"verdict.{kind}-capture" in said(db)
+
+
+def test_launches_without_device_records_are_counted_not_called_idle() -> None:
+    db = empty_tables()
+    insert(db, "profile", rank=3, device_kind="npu", format="drawing", source="a")
+    for number in range(15):
+        insert(db, "host_call", rank=3, host_call_id=number, name="launch", thread="t", ts_ns=number, dur_ns=1)
+
+    assert said(db) == {"verdict.no-device-data": {"count": 15, "rank": 3}}
+
+
+def test_the_reader_s_number_of_launches_is_taken_where_it_gives_one() -> None:
+    db = empty_tables()
+    insert(db, "profile", rank=0, device_kind="cuda", format="drawing", source="a")
+    insert(
+        db, "coverage", rank=0, table_name="kernel", state="missing", reason="7 launches on the host, 0 device records"
+    )
+
+    assert said(db)["verdict.no-device-data"]["count"] == 7
+
+
+def test_a_capture_of_memory_alone_misses_no_device_data() -> None:
+    db = empty_tables()
+    insert(db, "profile", rank=0, device_kind="npu", format="drawing", source="a")
+    insert(db, "coverage", rank=0, table_name="kernel", state="unsupported", reason="memory only")
+
+    assert said(db) == {"verdict.nothing-to-divide": {}}
+
+
+def test_the_median_step_of_an_even_number_is_the_lower_middle() -> None:
+    db = timeline("r0 step |1222333344444|\nr0 s1 |A.A.A...A....|")
+
+    (step,) = median_steps(Facts(DrawnRun(db)))
+
+    assert (step.step, step.window_ns, step.step_count) == (2, 3, 4)
+    assert (step.window_min_ns, step.window_max_ns) == (1, 5)
