@@ -6,13 +6,16 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 
 from ascend_sn.analysis import ANALYSES
 from ascend_sn.analysis.registry import COMBINED_VIEW, evaluate
 from tests.timeline import empty_tables
 from tests.unit.analysis.rows import rows as as_rows
 from tests.unit.analysis.traces import Row, captures, database, numbered
+
+# All analyses on one example take a second; to shrink a failing one would take minutes.
+UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
 
 OPS = ("allreduce", "allgather", "send", "receive")
 
@@ -78,7 +81,7 @@ def _profile(draw: st.DrawFn, profile_id: int, world: int, groups: dict[str, int
     return numbered([(table, {**values, "profile_id": profile_id}) for table, values in made])
 
 
-@settings(max_examples=6)
+@settings(max_examples=4, phases=UNSHRUNK)
 @given(runs(), st.integers(0, 1_000))
 def test_the_order_of_rows_does_not_matter(profiles: list[list[Row]], seed: int) -> None:
     together = [row for part in profiles for row in part]
@@ -92,7 +95,7 @@ def test_the_order_of_rows_does_not_matter(profiles: list[list[Row]], seed: int)
         assert as_rows(evaluate(analysis, out_of_order)) == expected, analysis.name
 
 
-@settings(max_examples=6)
+@settings(max_examples=4, phases=UNSHRUNK)
 @given(runs())
 def test_profiles_apart_and_then_merged_give_the_same(profiles: list[list[Row]]) -> None:
     whole = database([row for part in profiles for row in part])
@@ -108,7 +111,7 @@ def test_no_rows_in_gives_no_rows_out(analysis: Any) -> None:
     assert evaluate(analysis, empty_tables()).fetchall() == []
 
 
-@settings(max_examples=3)
+@settings(max_examples=2, phases=UNSHRUNK)
 @given(runs())
 def test_a_result_outlives_the_analyses_that_come_after_it(profiles: list[list[Row]]) -> None:
     db = database([row for part in profiles for row in part])
@@ -119,7 +122,7 @@ def test_a_result_outlives_the_analyses_that_come_after_it(profiles: list[list[R
     assert {name: as_rows(relation) for name, relation in held.items()} == expected
 
 
-@settings(max_examples=3)
+@settings(max_examples=2, phases=UNSHRUNK)
 @given(runs())
 def test_what_is_kept_per_profile_is_all_that_combining_needs(profiles: list[list[Row]]) -> None:
     """Ranks are analysed apart, by other processes; only their small results meet."""
@@ -139,7 +142,7 @@ def test_what_is_kept_per_profile_is_all_that_combining_needs(profiles: list[lis
         assert as_rows(analysis.combine(whole)) == expected, analysis.name
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(captures())
 def test_the_parts_of_a_window_sum_to_it(rows: list[Row]) -> None:
     for row in as_rows(evaluate(_named("step_breakdown"), database(rows))):
@@ -153,7 +156,7 @@ def test_the_parts_of_a_window_sum_to_it(rows: list[Row]) -> None:
             assert row["stage_ns"] + row["bubble_ns"] == inside
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(captures())
 def test_the_phases_of_a_window_sum_to_it(rows: list[Row]) -> None:
     for row in as_rows(evaluate(_named("step_phases"), database(rows))):
@@ -170,7 +173,7 @@ def test_the_parts_of_a_collective_sum_to_it(profiles: list[list[Row]]) -> None:
             assert min(row["transit_ns"], row["wait_ns"], row["idle_ns"]) >= 0
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(captures())
 def test_shares_sum_to_one_and_end_at_one(rows: list[Row]) -> None:
     found = as_rows(evaluate(_named("kernel_statistics"), database(rows)))
