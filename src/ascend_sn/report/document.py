@@ -333,12 +333,18 @@ class Findings(Section, kw_only=True):
 
 
 class Document(msgspec.Struct, kw_only=True):
-    """One run, as every view shows it."""
+    """One run, as every view shows it.
+
+    Where the input holds several jobs that have nothing to do with each other, `jobs` names them and `job` is the
+    one that is shown; else both are empty.
+    """
 
     schema: Literal["ascend-sn/analyze/1"]
     generator: str
     language: Code
     input: str
+    job: str = ""
+    jobs: list[str] = []
     verdict: list[Statement]
     health: Health
     profiles: list[Profile]

@@ -179,7 +179,8 @@ def subject_parts(document: Document, language: Language) -> list[str]:
     profiles = document.profiles
     formats = sorted({profile.format for profile in profiles})
     devices = sorted({profile.device_name or profile.device_kind for profile in profiles})
-    parts = [printable(document.input), ", ".join(map(printable, formats)), ", ".join(map(printable, devices))]
+    name = f"{document.input} \u00b7 {document.job}" if document.job else document.input
+    parts = [printable(name), ", ".join(map(printable, formats)), ", ".join(map(printable, devices))]
     parts.append(language.text("subject.profiles", count=len(profiles)))
     if document.steps.step_count:
         parts.append(language.text("subject.steps", count=document.steps.step_count))

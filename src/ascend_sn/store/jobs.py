@@ -12,12 +12,25 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
 
-from ascend_sn.model.manifest import ManifestProfile
+from ascend_sn.model.manifest import Manifest, ManifestProfile
 
-__all__ = ["TOGETHER_NS", "name_jobs"]
+__all__ = ["TOGETHER_NS", "jobs_of", "name_jobs", "newest_job"]
 
 TOGETHER_NS: Final = 600 * 1_000_000_000
 """Captures of one job start within this time of each other (ten minutes), whatever their folders."""
+
+
+def jobs_of(manifest: Manifest) -> tuple[str, ...]:
+    """Return the names of the jobs of a run, by their first profile; one empty name where there is one job only."""
+    return tuple(dict.fromkeys(profile.job for profile in manifest.profiles))
+
+
+def newest_job(manifest: Manifest) -> str:
+    """Return the name of the job that started last; where no starts are known, the last one in order of name."""
+    starts: dict[str, int] = {}
+    for profile in manifest.profiles:
+        starts[profile.job] = max(starts.get(profile.job, -1), profile.start_ns or -1)
+    return max(starts, key=lambda job: (starts[job], job))
 
 
 @dataclass
@@ -29,7 +42,7 @@ class _Job:
 
     @property
     def ranks(self) -> set[int]:
-        return {profile.rank for profile in self.members if profile.rank is not None}
+        return {profile.rank for profile in self.members if profile.rank is not None and not profile.rank_assumed}
 
     @property
     def start_ns(self) -> int | None:

@@ -14,6 +14,7 @@ from ascend_sn.errors import StoreError, UnknownNameError
 from ascend_sn.model.manifest import Manifest
 from ascend_sn.model.tables import BY_NAME
 from ascend_sn.store.ingest import WHOLE_INPUT
+from ascend_sn.store.jobs import jobs_of
 from ascend_sn.store.locate import locate
 from ascend_sn.store.parquet import create_view
 from ascend_sn.store.upgrade import load_manifest
@@ -57,7 +58,7 @@ class Run:
     @property
     def jobs(self) -> tuple[str, ...]:
         """Names of the jobs in the input, by their first profile; one empty name where it holds one job only."""
-        return tuple(dict.fromkeys(profile.job for profile in self.manifest.profiles))
+        return jobs_of(self.manifest)
 
     @property
     def profiles(self) -> DuckDBPyRelation:
