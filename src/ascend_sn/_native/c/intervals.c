@@ -170,11 +170,9 @@ static PyObject *subtract_sorted(PyObject *module, PyObject *const *args, Py_ssi
 typedef struct {
     int64_t *block;
     int64_t *moments[MAX_KINDS];
-    size_t filled[MAX_KINDS];   /* items in the list, always pairs */
-    size_t walked[MAX_KINDS];   /* items that `walk` has passed */
-    int64_t covered[MAX_KINDS]; /* end of the latest pair */
-    int64_t opened[MAX_KINDS];  /* start of the latest pair */
-    int64_t last_start[MAX_KINDS];
+    int64_t *latest[MAX_KINDS];    /* the last pair of the list, or the one before the first */
+    size_t walked[MAX_KINDS];      /* items that `walk` has passed */
+    int64_t last_start[MAX_KINDS]; /* of the input */
 } Switches;
 
 static int switches_open(Switches *switches, const uint8_t *kind, size_t n, size_t batch)
@@ -194,55 +192,55 @@ static int switches_open(Switches *switches, const uint8_t *kind, size_t n, size
         return -1;
     int64_t *next = switches->block;
     for (unsigned k = 0; k < MAX_KINDS; k++) {
-        switches->moments[k] = next + 2;
         next[0] = next[1] = INT64_MIN;
+        next[2] = next[3] = INT64_MAX;
+        switches->latest[k] = next;
+        switches->moments[k] = next + 2;
+        switches->walked[k] = 0;
+        switches->last_start[k] = INT64_MIN;
         next += room[k];
-        switches->filled[k] = switches->walked[k] = 0;
-        switches->covered[k] = switches->opened[k] = switches->last_start[k] = INT64_MIN;
-        switches->moments[k][0] = switches->moments[k][1] = INT64_MAX;
     }
     return 0;
 }
 
 /* Add intervals `first` to `past`, cut to the window. Returns 1 when those of a class do not ascend. */
-static int switches_add(Switches *switches, const int64_t *start, const int64_t *end, const uint8_t *kind,
-                        size_t first, size_t past, int64_t lo, int64_t hi)
+static inline int switches_add(Switches *switches, const int64_t *start, const int64_t *end, const uint8_t *kind,
+                               size_t first, size_t past, int64_t lo, int64_t hi, const int ascends)
 {
+    lo = lo > INT64_MIN ? lo : INT64_MIN + 1; /* INT64_MIN stands for "nothing yet" */
     for (size_t i = first; i < past; i++) {
         unsigned k = kind[i];
         int64_t s = start[i], e = end[i] < hi ? end[i] : hi;
-        if (s < switches->last_start[k])
-            return 1;
-        switches->last_start[k] = s;
+        if (!ascends) {
+            if (s < switches->last_start[k])
+                return 1;
+            switches->last_start[k] = s;
+        }
         s = s > lo ? s : lo;
         if (e <= s)
             continue;
-        int64_t covered = switches->covered[k];
-        size_t filled = switches->filled[k];
-        size_t apart = (s > covered) | (filled == 0);
-        filled += 2 * apart;
-        int64_t *pair = switches->moments[k] + filled - 2;
-        covered = e > covered ? e : covered;
-        int64_t opened = apart ? s : switches->opened[k];
-        pair[0] = opened;
-        pair[1] = covered;
-        switches->opened[k] = opened;
-        switches->covered[k] = covered;
-        switches->filled[k] = filled;
+        /* The start goes to the next pair, which is entered only if this interval does not touch the latest. */
+        int64_t *pair = switches->latest[k], covered = pair[1];
+        pair[2] = s;
+        pair += 2 * (s > covered);
+        pair[1] = e > covered ? e : covered;
+        switches->latest[k] = pair;
     }
     for (unsigned k = 0; k < MAX_KINDS; k++)
-        switches->moments[k][switches->filled[k]] = switches->moments[k][switches->filled[k] + 1] = INT64_MAX;
+        switches->latest[k][2] = switches->latest[k][3] = INT64_MAX;
     return 0;
 }
 
-/* Forget the pairs that are walked. */
+/* Forget the pairs that are walked. The end of the last one stays known before the list: what touches it there
+ * was walked already, so nothing can be added to it any more. */
 static void switches_forget(Switches *switches)
 {
     for (unsigned k = 0; k < MAX_KINDS; k++) {
-        size_t gone = switches->walked[k] & ~(size_t)1, kept = switches->filled[k] - gone;
-        memmove(switches->moments[k], switches->moments[k] + gone, kept * sizeof(int64_t));
-        switches->filled[k] = kept;
-        switches->walked[k] -= gone;
+        int64_t *list = switches->moments[k], *from = list + (switches->walked[k] & ~(size_t)1);
+        size_t kept = (size_t)(switches->latest[k] + 2 - from);
+        memmove(list - 2, from - 2, (kept + 2) * sizeof(int64_t));
+        switches->latest[k] = list - 2 + kept;
+        switches->walked[k] &= 1;
     }
 }
 
@@ -267,6 +265,13 @@ static inline void emit(Swept *out, int64_t until)
     out->now = until;
 }
 
+/* Keeps the compiler from guessing with a jump where no guess can be good. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define UNSURE(condition) __builtin_expect_with_probability(condition, 1, 0.5)
+#else
+#define UNSURE(condition) (condition)
+#endif
+
 /* Go from switch to switch up to `limit`, without branches that depend on the data. */
 static inline void walk(Switches *switches, int64_t limit, Swept *out, const unsigned kinds)
 {
@@ -289,7 +294,7 @@ static inline void walk(Switches *switches, int64_t limit, Swept *out, const uns
             unsigned hit = head[k] == next;
             state.mask ^= hit << k;
             at[k] += hit;
-            head[k] ^= (head[k] ^ ahead[k]) & -(int64_t)hit;
+            head[k] = UNSURE(hit) ? ahead[k] : head[k];
             ahead[k] = at[k][1];
         }
     }
@@ -325,7 +330,8 @@ static int sweep_window(const Arrays *a, int64_t lo, int64_t hi, Swept *out, int
     out->now = lo;
     for (size_t first = 0; first < n && !state; first += batch) {
         size_t past = n - first < batch ? n : first + batch;
-        state = switches_add(&switches, start, end, kind, first, past, lo, hi);
+        state = batch < n ? switches_add(&switches, start, end, kind, first, past, lo, hi, 1)
+                          : switches_add(&switches, start, end, kind, first, past, lo, hi, 0);
         if (state || past == n)
             break;
         walk_kinds(&switches, start[past - 1] < hi ? start[past - 1] : hi, out, kinds);
