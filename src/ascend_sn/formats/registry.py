@@ -7,7 +7,7 @@ from ascend_sn.formats.chrome import reader as chrome
 from ascend_sn.formats.cluster_output import reader as cluster_output
 from ascend_sn.formats.kineto import reader as kineto
 from ascend_sn.formats.mindspore import run_folder as mindspore
-from ascend_sn.formats.msprof import reader as msprof
+from ascend_sn.formats.msprof import database_file, reader as msprof
 from ascend_sn.formats.reader import Reader
 from ascend_sn.formats.torch_npu import run_folder as torch_npu, trace_file as torch_npu_trace
 from ascend_sn.formats.train_trace import reader as train_trace
@@ -21,6 +21,7 @@ READERS: tuple[Reader, ...] = (
     msprof.READER,
     msprof.RAW_READER,
     cluster_output.READER,
+    database_file.READER,
     torch_npu_trace.READER,
     kineto.READER,
     kineto.EXECUTION_TRACE,

@@ -4,7 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from ascend_sn.errors import FormatError
+from ascend_sn.errors import EmptyInputError, FormatError, InputError
+from ascend_sn.formats.discover import discover
+from ascend_sn.formats.msprof.database_file import READER as ALONE
+from ascend_sn.formats.reader import Candidate
+from tests.shared_data import requires_shared, shared_path
 from tests.unit.formats.msprof.profs import NAME, STAMP, op_summary, open_prof, write_csv
 from tests.unit.formats.msprof.test_folders import KERNEL
 from tests.unit.formats.torch_npu.databases import Strings, write_database
@@ -111,3 +115,51 @@ def test_the_newest_database_counts(tmp_path: Path) -> None:
     (tmp_path / NAME / "msprof_20240101000000.db").write_bytes(b"nothing")
 
     assert len(open_prof(tmp_path / NAME)) == 2
+
+
+def test_a_database_on_its_own_is_known_by_its_tables(tmp_path: Path) -> None:
+    renamed = draw(tmp_path / NAME).rename(tmp_path / "mine.dat")
+
+    (source,) = discover(renamed).sources
+    captures = source.reader.read(source)
+
+    assert source.reader is ALONE
+    assert [(capture.header.format, capture.header.device_id) for capture in captures] == [
+        ("ascend-db", 3),
+        ("ascend-db", 4),
+    ]
+
+
+def test_the_name_that_msmonitor_gives_tells_process_and_rank(tmp_path: Path) -> None:
+    path = draw(tmp_path / NAME).rename(tmp_path / "msmonitor_4711_20251009081320123_5.db")
+
+    (source,) = discover(path).sources
+    header = source.reader.read(source)[0].header
+
+    assert (header.rank, header.pid) == (5, 4711)
+
+
+@requires_shared
+def test_a_database_of_a_framework_keeps_its_operators(tmp_path: Path) -> None:
+    parts = ("data", "torch_npu", "db", "level1", "rank0_ascend_pt", "ASCEND_PROFILER_OUTPUT")
+    alone = tmp_path / "renamed"
+    alone.write_bytes(shared_path(*parts, "ascend_pytorch_profiler_0.db").read_bytes())
+
+    (source,) = discover(alone).sources
+    (capture,) = source.reader.read(source)
+
+    kernels = capture.rows("kernel")
+    assert int(kernels.text("kind").matches(["compute"]).sum()) == 187
+    assert len(capture.rows("collective")) == 4
+    assert len(capture.rows("operator")) > 0
+
+
+@pytest.mark.parametrize("length", [0, 16, 100, 3000])
+def test_cut_and_other_databases_are_told(tmp_path: Path, length: int) -> None:
+    path = draw(tmp_path / NAME)
+    cut = tmp_path / "cut.db"
+    cut.write_bytes(path.read_bytes()[:length])
+
+    assert not ALONE.claims(Candidate(cut))
+    with pytest.raises((InputError, EmptyInputError)):
+        discover(cut)
