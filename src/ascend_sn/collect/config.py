@@ -28,7 +28,7 @@ FIELDS = (
     "schedule",
     "max_size",
 )
-BACKENDS = ("auto", "host", "torch")
+BACKENDS = ("auto", "host", "torch", "off")
 DEFAULT_MAX_SIZE = 2 << 30
 _ALIASES = ("enable通信",)
 
@@ -53,6 +53,7 @@ class ProfilerConfig:
             device gives them.
         backend: `host` records what the program marks and nothing else, `torch` records through PyTorch's
             profiler (processor and CUDA), `auto` through that of the framework that the program has loaded.
+            `off` records nothing at all: every call is taken and does nothing.
         schedule: Which steps to record, counted by `step()`; None records all. A `Schedule`, or its parts as a
             dict.
         max_size: Bytes that the files of this process may take; recording ends there, and says so.

@@ -17,6 +17,7 @@ from ascend_sn.model.trace_schema import MISSING_STEPS_METRIC, SPAN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Callable, Sequence
     from types import TracebackType
     from typing import ParamSpec, TypeVar
@@ -56,9 +57,19 @@ class Profiler:
         self._recorder: Recorder | None = None  # set while recording
         self._exit_hook: ExitHook | None = None
         self._scheduled: ScheduledRun | None = None
-        self._starts_by_use = True
+        self._starts_by_use = self.config.backend != "off"
         self._started_by_use = False
         self._span_cost_ns = 0
+
+    @classmethod
+    def from_args(cls, args: Namespace) -> Profiler:
+        """Return a profiler as a script's own arguments ask for (see `add_arguments`).
+
+        Without `--profile` every call is taken and nothing is recorded, so that the script needs no condition.
+        """
+        from ascend_sn.collect.arguments import config_of
+
+        return cls(config_of(args))
 
     @property
     def is_recording(self) -> bool:
@@ -99,6 +110,8 @@ class Profiler:
             ProfilerPathError: The output folder cannot be written; the profiler is as before.
         """
         with self._lock:
+            if self.config.backend == "off":
+                return
             if self.is_recording and not self._started_by_use:
                 from ascend_sn.errors import ProfilerStateError
 
