@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,12 +84,11 @@ def build_run(
     ledger = Ledger()
     written: list[_Written] = []
     failures: list[InputError] = []
-    beside = Counter(source.path.parent for source in found.sources)
     for number, (source, parts) in enumerate(zip(found.sources, files, strict=True)):
         if progress is not None:
             progress(number, len(found.sources), source.name)
         key = source_key(source, parts)
-        alone = beside[source.path.parent] == 1
+        alone = len(found.sources) == 1
         known = (earlier or {}).get(key, [])
         if known and (alone or not any(profile.rank_assumed for _, profile in known)):
             written.extend(
