@@ -1,4 +1,4 @@
-"""Phase and module of what runs below an operator: its host calls, also through a task queue, and its kernels."""
+"""Phase and module of host calls: those of the operator they run for, also through a task queue."""
 
 from __future__ import annotations
 
@@ -43,11 +43,10 @@ def queued(db: DuckDBPyConnection, window: Window, tasks: Tasks) -> Queued:
 
 
 def with_lineage(tasks: Tasks, queue: Queued) -> Tasks:
-    """Give host calls and kernels the phase and module of the operator they run for."""
+    """Give host calls the phase and module of the operator they run for."""
     thread = tasks.lane.codes.astype(np.int64)
     operators = np.flatnonzero(tasks.table == SourceTable.OPERATOR)
     calls = np.flatnonzero(tasks.table == SourceTable.HOST_CALL)
-    kernels = np.flatnonzero(tasks.is_device)
 
     def innermost(slices: Int64, asked: Int64) -> Int64:
         found = enclosing(
@@ -62,12 +61,10 @@ def with_lineage(tasks: Tasks, queue: Queued) -> Tasks:
     origin = np.full(len(tasks) + 1, -1, np.int64)
     origin[queue.dequeue] = innermost(operators, queue.enqueue)
     owner[calls] = np.where(owner[calls] >= 0, owner[calls], origin[through])
-    owner[kernels] = np.append(operators, np.int64(-1))[positions(tasks.row_id[operators], tasks.operator_id[kernels])]
     columns: dict[str, Any] = {}
-    below = np.concatenate([calls, kernels])
     for name in ("phase", "module"):
         text: Text = getattr(tasks, name)
         codes = text.codes.copy()
-        codes[below] = np.append(text.codes, np.int32(-1))[owner[below]]
+        codes[calls] = np.append(text.codes, np.int32(-1))[owner[calls]]
         columns[name] = Text(codes, text.values)
     return replace(tasks, **columns)

@@ -129,11 +129,13 @@ _KERNELS: Final = """
           )
           and not (kind = 'sync' and regexp_matches(name, '^(Context|Event|Stream) Sync'))
     )
-    select kernel_id as row_id, ts_ns, dur_ns, lane, name, kind, op_type, core_type, input_shapes, input_dtypes,
-           output_shapes, output_dtypes, copy_direction as direction, size_bytes, operator_id, host_call_id, carried
+    select chosen.kernel_id as row_id, chosen.ts_ns, chosen.dur_ns, lane, chosen.name, kind, op_type, core_type,
+           chosen.input_shapes, chosen.input_dtypes, chosen.output_shapes, chosen.output_dtypes,
+           copy_direction as direction, size_bytes, operator_id, host_call_id, carried, phase, module
     from chosen
-    qualify not carried or row_number() over (partition by lane, carried order by ts_ns + dur_ns desc) = 1
-    order by ts_ns, dur_ns, kernel_id
+    left join operator using (profile_id, operator_id)
+    qualify not carried or row_number() over (partition by lane, carried order by chosen.ts_ns + chosen.dur_ns desc) = 1
+    order by chosen.ts_ns, chosen.dur_ns, chosen.kernel_id
 """
 
 _TEXTS: Final = (

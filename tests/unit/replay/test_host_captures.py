@@ -68,9 +68,9 @@ def test_serial_data_parallel_training_overlaps_its_first_bucket() -> None:
 
     gain = replay.gain(comm_overlapped(replay.graph))
 
-    # The second still comes after the backward pass; the 10 ns of it beside the first take 12 in the low case.
+    # The second still comes after the backward pass, of which 10 ns beside the first take 12 (low) or 10.5 (-> 11).
     assert isinstance(gain, Gain)
-    assert (gain.low_ns, gain.expected_ns, gain.high_ns) == (4, 6, 12)
+    assert (gain.low_ns, gain.expected_ns, gain.high_ns) == (4, 5, 12)
 
 
 def test_a_faster_link_shortens_the_transit_and_not_the_wait() -> None:
