@@ -26,6 +26,7 @@ from ascend_sn.analysis import (
     frequency as _frequency,
     fusion_candidates as _fusion_candidates,
     host_pauses as _host_pauses,
+    inference_latency as _inference_latency,
     input_pipeline as _input_pipeline,
     kernel_statistics as _kernel_statistics,
     launch_queue as _launch_queue,
@@ -40,6 +41,7 @@ from ascend_sn.analysis import (
     operator_statistics as _operator_statistics,
     overlap_contention as _overlap_contention,
     pipeline_bubble as _pipeline_bubble,
+    profiler_overhead as _profiler_overhead,
     rank_presence as _rank_presence,
     roofline as _roofline,
     slow_instances as _slow_instances,
@@ -49,6 +51,7 @@ from ascend_sn.analysis import (
     step_phases as _step_phases,
     stragglers as _stragglers,
     temporary_churn as _temporary_churn,
+    throughput_sweep as _throughput_sweep,
     utilisation_map as _utilisation_map,
 )
 from ascend_sn.analysis.registry import Analysis, Missing, evaluate, missing_needs
@@ -99,6 +102,9 @@ ANALYSES: tuple[Analysis, ...] = (
     _step_jitter.JITTER,
     _step_jitter.CHANGES,
     _host_pauses.ANALYSIS,
+    _inference_latency.ANALYSIS,
+    _throughput_sweep.ANALYSIS,
+    _profiler_overhead.ANALYSIS,
 )
 
 BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
@@ -174,6 +180,9 @@ frequency = _public(_frequency.ANALYSIS)
 step_jitter = _public(_step_jitter.JITTER)
 step_changes = _public(_step_jitter.CHANGES)
 host_pauses = _public(_host_pauses.ANALYSIS)
+inference_latency = _public(_inference_latency.ANALYSIS)
+throughput_sweep = _public(_throughput_sweep.ANALYSIS)
+profiler_overhead = _public(_profiler_overhead.ANALYSIS)
 
 __all__ = [
     "ANALYSES",
@@ -197,6 +206,7 @@ __all__ = [
     "fusion_candidates",
     "host_bound",
     "host_pauses",
+    "inference_latency",
     "input_pipeline",
     "kernel_statistics",
     "launch_queue",
@@ -210,6 +220,7 @@ __all__ = [
     "module_tree",
     "operator_statistics",
     "pipeline_bubble",
+    "profiler_overhead",
     "rank_presence",
     "result",
     "roofline",
@@ -221,5 +232,6 @@ __all__ = [
     "step_phases",
     "stragglers",
     "temporary_churn",
+    "throughput_sweep",
     "utilisation_map",
 ]

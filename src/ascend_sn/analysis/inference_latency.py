@@ -1,0 +1,165 @@
+"""A33: what the latency of a request is made of: copy in, inference, copy out, the rest."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+from ascend_sn._native.intervals import subtract, union
+from ascend_sn.analysis.activity import grouped
+from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.window_rows import lengths_within
+from ascend_sn.model.rows import Int64
+
+__all__ = ["ANALYSIS", "STAGES", "inference_latency"]
+
+STAGES: Final = ("total", "copy_in", "inference", "copy_out", "gap")
+
+REQUEST_DOMAIN: Final = "request"
+"""Domain of the ranges that are one request each."""
+
+_TYPES: Final = {
+    "profile_id": "integer",
+    "rank": "integer",
+    "stage": "varchar",
+    "source": "varchar",
+    "requests": "bigint",
+    "mean_ns": "double",
+    "p50_ns": "double",
+    "p90_ns": "double",
+    "p99_ns": "double",
+    "max_ns": "bigint",
+    "share_ratio": "double",
+    "first_ns": "bigint",
+    "steady_mean_ns": "double",
+}
+
+
+def inference_latency(db: DuckDBPyConnection) -> DuckDBPyRelation:
+    """Divide every request by what ran meanwhile; the stages sum to the total exactly.
+
+    A request is a range of the domain `request`; where there is none, a marked step of a profile that neither trains
+    (no backward or optimizer phase) nor communicates. Inference is the time with a kernel, copy_in what is left with a
+    copy to the device, copy_out what is left with a copy back, gap the rest. A copy whose direction is not known goes
+    in before the request's first kernel and out after it; copies on the device are inference.
+
+    Args:
+        db: A connection with the tables `span`, `step`, `operator`, `collective`, `kernel`, `profile`.
+
+    Returns:
+        One row per profile and stage (total, copy_in, inference, copy_out, gap): profile_id, rank, stage, source
+        (`request` or `step`), requests, mean_ns, p50_ns, p90_ns, p99_ns, max_ns, share_ratio (of the summed total),
+        first_ns (of the first request), steady_mean_ns (of the others; null for a single one).
+    """
+    requests = db.execute(
+        """
+        with asked as (
+            select profile_id, ts_ns, dur_ns, 'request' as source
+            from span
+            where domain = $domain and dur_ns > 0
+        ),
+        trained as (
+            select profile_id from operator where phase in ('backward', 'optimizer')
+            union
+            select profile_id from collective
+        ),
+        found as (
+            select * from asked
+            union all
+            select profile_id, ts_ns, dur_ns, 'step'
+            from step
+            where origin <> 'inferred' and dur_ns > 0
+              and profile_id not in (select profile_id from asked union all select profile_id from trained)
+        )
+        select found.profile_id, profile.rank, found.ts_ns as start_ns, found.ts_ns + dur_ns as end_ns, found.source
+        from found
+        left join profile using (profile_id)
+        order by found.profile_id, found.ts_ns, dur_ns
+        """,
+        {"domain": REQUEST_DOMAIN},
+    ).fetchnumpy()
+    kernels = db.sql("""
+        select profile_id,
+               case when kind <> 'copy' then 'work'
+                    when copy_direction is null then 'copy'
+                    when copy_direction in ('h2d', 'd2h') then copy_direction
+                    else 'work'
+               end as what,
+               ts_ns as start_ns, ts_ns + dur_ns as end_ns
+        from kernel
+        where kind in ('compute', 'fused', 'communication', 'copy')
+        order by profile_id, ts_ns, kernel_id
+    """).fetchnumpy()
+    parts = grouped(kernels["profile_id"])
+    rows: list[dict[str, Any]] = []
+    for profile_id, part in grouped(requests["profile_id"]).items():
+        if profile_id in parts:
+            asked = {name: column[part] for name, column in requests.items()}
+            ran = {name: column[parts[profile_id]] for name, column in kernels.items()}
+            rows.extend(_stages(profile_id, asked, ran))
+    return rows_relation(db, rows, _TYPES)
+
+
+def _stages(profile_id: int, asked: dict[str, Any], ran: dict[str, Any]) -> list[dict[str, Any]]:
+    low, high = np.asarray(asked["start_ns"], np.int64), np.asarray(asked["end_ns"], np.int64)
+    start, end = np.asarray(ran["start_ns"], np.int64), np.asarray(ran["end_ns"], np.int64)
+    what = _directed(np.asarray(ran["what"], object), start, low)
+    work = union(start[what == "work"], end[what == "work"])
+    copied_in = subtract(*union(start[what == "h2d"], end[what == "h2d"]), *work)
+    copied_out = union(start[what == "d2h"], end[what == "d2h"])
+    copied_out = subtract(*subtract(*copied_out, *work), *copied_in)
+    lengths = {
+        "total": high - low,
+        "copy_in": lengths_within(*copied_in, low, high),
+        "inference": lengths_within(*work, low, high),
+        "copy_out": lengths_within(*copied_out, low, high),
+    }
+    lengths["gap"] = lengths["total"] - lengths["copy_in"] - lengths["inference"] - lengths["copy_out"]
+    rank = asked["rank"][0]
+    known = {
+        "profile_id": profile_id,
+        "rank": None if rank is np.ma.masked else int(rank),
+        "source": str(asked["source"][0]),
+        "requests": len(low),
+    }
+    total = int(lengths["total"].sum())
+    return [{**known, "stage": stage, **_figures(lengths[stage], total)} for stage in STAGES]
+
+
+def _directed(what: npt.NDArray[Any], start: Int64, low: Int64) -> npt.NDArray[Any]:
+    """Give copies without a direction one: in before the first work of their request, out after it."""
+    if not bool((what == "copy").any()):
+        return what
+    request = np.searchsorted(low, start, side="right") - 1
+    first = np.full(len(low) + 1, np.iinfo(np.int64).max, np.int64)
+    working = what == "work"
+    np.minimum.at(first, request[working], start[working])
+    guessed = np.where(start < first[request], "h2d", "d2h")
+    return np.where(what == "copy", guessed, what)
+
+
+def _figures(length: Int64, total: int) -> dict[str, Any]:
+    p50, p90, p99 = (float(value) for value in np.quantile(length, [0.5, 0.9, 0.99]))
+    return {
+        "mean_ns": float(length.mean()),
+        "p50_ns": p50,
+        "p90_ns": p90,
+        "p99_ns": p99,
+        "max_ns": int(length.max()),
+        "share_ratio": int(length.sum()) / total,
+        "first_ns": int(length[0]),
+        "steady_mean_ns": float(length[1:].mean()) if len(length) > 1 else None,
+    }
+
+
+ANALYSIS = Analysis(
+    code="A33",
+    name="inference_latency",
+    title="Latency of inference",
+    per_profile=inference_latency,
+    needs=(Need("kernel"), Need("span", alternatives=("step",))),
+)
