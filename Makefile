@@ -34,7 +34,7 @@ typecheck: venv
 	$(BIN)/mypy --no-error-summary
 
 imports: venv
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 docs: venv
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
