@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ascend_sn import analysis
-    from ascend_sn.store import Run
-    from ascend_sn.store import open_run as open
+    from ascend_sn.store import Run, open_run as open
 
 __all__ = ["Run", "__version__", "analysis", "open"]
 

@@ -27,7 +27,8 @@ class ManifestSource(msgspec.Struct, frozen=True, omit_defaults=True):
 class ManifestProfile(msgspec.Struct, frozen=True, omit_defaults=True):
     """One profile: its identity, the key of the files it was made from, its row counts by table.
 
-    `job` names the job it belongs to where the input holds several, see `store.jobs`. `rank_assumed` is true where the capture named no rank and stood alone, so that it was taken as rank 0.
+    `job` names the job it belongs to where the input holds several, see `store.jobs`. `rank_assumed` is true
+    where the capture named no rank and stood alone, so that it was taken as rank 0.
     """
 
     profile_id: int
