@@ -17,6 +17,7 @@ from ascend_sn.formats.mindspore.run_folder import RAW_READER, READER, without_s
 from ascend_sn.formats.reader import Candidate, Source
 from ascend_sn.formats.torch_npu import run_folder as torch_npu
 from ascend_sn.model.capture import Capture
+from tests.shared_data import requires_shared, shared_path
 from tests.unit.formats.torch_npu.databases import NONE, Strings, database_path, write_database
 from tests.unit.formats.torch_npu.runs import START_US, kernel_csv, write_csv, write_info, write_json
 from tests.unit.formats.torch_npu.traces import CANN, DEVICE, arrow, call, name, slice_, task
@@ -262,3 +263,18 @@ def test_random_bytes_raise_nothing_but_format_errors(tmp_path: Path, data: st.D
             derive(capture)
     except (FormatError, EmptyInputError):
         pass
+
+
+@requires_shared
+@pytest.mark.parametrize("rank", [0, 1])
+def test_the_same_files_give_the_same_rows_as_those_of_torch_npu(tmp_path: Path, rank: int) -> None:
+    sample = shared_path("data", "torch_npu", "text", "level1", f"rank{rank}_ascend_pt")
+    folder = tmp_path / NAME
+    shutil.copytree(sample, folder)
+
+    capture = open_run(folder)
+
+    (expected,) = torch_npu.READER.read(Source(torch_npu.READER, sample, sample))
+    assert len(capture.rows("kernel").text("kind").matches(["compute"]).nonzero()[0]) == 187
+    for table in ("kernel", "collective", "comm_task", "link", "step", "operator", "host_call", "memory_sample"):
+        assert capture.rows(table).to_dicts() == expected.rows(table).to_dicts()

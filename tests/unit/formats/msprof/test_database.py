@@ -163,3 +163,21 @@ def test_cut_and_other_databases_are_told(tmp_path: Path, length: int) -> None:
     assert not ALONE.claims(Candidate(cut))
     with pytest.raises((InputError, EmptyInputError)):
         discover(cut)
+
+
+@requires_shared
+def test_real_tables_of_one_device_are_one_profile(tmp_path: Path) -> None:
+    parts = ("data", "torch_npu", "db", "level1", "rank1_ascend_pt", "ASCEND_PROFILER_OUTPUT")
+    folder = tmp_path / NAME
+    (folder / "analyze").mkdir(parents=True)
+    database = shared_path(*parts, "ascend_pytorch_profiler_1.db").read_bytes()
+    (folder / f"msprof_{STAMP}.db").write_bytes(database)
+    (folder / "analyze" / "communication_analyzer.db").write_bytes(shared_path(*parts, "analysis.db").read_bytes())
+
+    (capture,) = open_prof(folder)
+
+    assert int(capture.rows("kernel").text("kind").matches(["compute"]).sum()) == 187
+    collectives = capture.rows("collective")
+    assert len(collectives) == 4
+    assert set(collectives.text("method").decode()) == {"recorded"}
+    assert len(capture.rows("comm_task")) == 296
