@@ -31,6 +31,9 @@ UNITS = (
     ("_bytes", "bytes"),
     ("_ns", "ns"),
     ("_ratio", "0 to 1"),
+    ("_bytes_per_step", "bytes"),
+    ("ns_per_step", "ns"),
+    ("_mhz", "MHz"),
     ("_count", "count"),
 )
 # What these names mean in every analysis; a docstring that says more about its own goes first.
@@ -58,9 +61,12 @@ COMMON = {
     "min_ns": "shortest",
     "overlapped_ns": "communication with compute beside it; part of the compute time too",
     "p50_ns": "median of the durations",
+    "p90_ns": "90th percentile of the durations",
     "p95_ns": "95th percentile of the durations",
+    "p99_ns": "99th percentile of the durations",
     "profiles": "captured processes",
     "ranks": "ranks that were looked at",
+    "requests": "requests that were looked at",
     "robust_z": "modified z score: 0.6745 x (value - median) / median absolute deviation",
     "rows_checked": "rows looked at",
     "size_bytes": "payload of the calls",

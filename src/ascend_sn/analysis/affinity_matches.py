@@ -73,10 +73,11 @@ def affinity_matches(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `profile`, `operator` and `kernel`.
 
     Returns:
-        One row per entry, sequence and phase found: profile_id, rank, api, since (CANN version), sequence (operators by
-        blanks; the range's name), phase, matches, operators (in one match; in all ranges), host_ns, device_ns and
-        kernels (launched by them and what is inside; null where nothing is linked), share_ratio (of the summed kernel
-        time), example_operator_id, module (of the example, where known); by profile and device_ns.
+        One row per entry, sequence and phase found: profile_id, rank, api, since (CANN version), sequence
+        (operators by blanks; the range's name), phase, matches (how often it was found), operators (in one
+        match; in all ranges), host_ns (their time on the host), device_ns and kernels (each: launched by them
+        and what is inside; null where nothing is linked), share_ratio (of the summed kernel time),
+        example_operator_id, module (of the example, where known); by profile and device_ns.
     """
     found = db.sql("""
         with launched as (

@@ -41,9 +41,10 @@ def allocator_cost(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `host_call`, `kernel`, `operator`, `step`.
 
     Returns:
-        profile_id, rank, name, calls, total_ns (union over threads), max_ns, device_free_ns (of it, with no kernel,
-        copy or collective on the device; null without kernels), steps (0 for a whole capture), ns_per_step,
-        share_ratio (of the steps' time, null without kernels); by profile and total.
+        profile_id, rank, name, calls, total_ns (union over threads), max_ns, device_free_ns (of it, with no
+        kernel, copy or collective on the device; null without kernels), steps (0 for a whole capture),
+        ns_per_step = total_ns / steps, share_ratio (of the steps' time, null without kernels); by profile and
+        total.
     """
     classified = classify_calls(db)
     found = db.sql(f"""

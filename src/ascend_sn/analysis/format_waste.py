@@ -64,9 +64,9 @@ def format_waste(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `kernel`.
 
     Returns:
-        profile_id, rank, kind (format, transpose, cast, copy), op_type, calls, total_ns, share_ratio (of the summed
-        kernel time), inverse_pairs (null where shapes were not collected), inverse_ns (both kernels of all pairs),
-        inverse_share_ratio; by profile and total.
+        profile_id, rank, kind (format, transpose, cast, copy), op_type, calls, total_ns, share_ratio (of the
+        summed kernel time), inverse_pairs (null where shapes were not collected), inverse_ns (both kernels of
+        all pairs), inverse_share_ratio (of the summed kernel time); by profile and total.
     """
     found = db.sql("""
         select profile_id, rank, coalesce(op_type, name) as op_type, kind, coalesce(device_id, -1)::bigint as device_id,

@@ -47,11 +47,13 @@ def fragmentation(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `memory_sample` and `memory_event`.
 
     Returns:
-        One row per component (or device, from events that carry totals) with both curves: profile_id, rank, component,
-        ts_ns (that moment), reserved_bytes, allocated_bytes, unused_bytes, fragmentation_ratio = unused / reserved,
-        oom_count (failed requests), failed_bytes (the first of them), largest_free_bytes and free_bytes (blocks free
-        then, null where not known), unaccounted_bytes (peak of the whole process less that of the framework's pools, on
-        the row of the pools; null where the process was not recorded); by profile and reserved_bytes.
+        One row per component (or device, from events that carry totals) with both curves: profile_id, rank,
+        component, ts_ns (that moment), reserved_bytes and allocated_bytes (each: at that moment), unused_bytes
+        = reserved_bytes - allocated_bytes, fragmentation_ratio = unused_bytes / reserved_bytes, oom_count
+        (failed requests), failed_bytes (the first of them), largest_free_bytes and free_bytes (each: of the
+        blocks free then, null where not known), unaccounted_bytes (peak of the whole process less that of the
+        framework's pools, on the row of the pools; null where the process was not recorded); by profile and
+        reserved_bytes.
     """
     found = db.sql("""
         with levels as (

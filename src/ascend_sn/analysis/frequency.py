@@ -47,10 +47,11 @@ def frequency(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `counter`, `kernel`, `operator`, `step`, `profile`.
 
     Returns:
-        One row per frequency counter (unit MHz) of a profile with kernels: profile_id, rank, name, samples, rated_mhz,
-        rated_source (`chip` or `highest sample`), min_mhz (while computing), busy_mean_mhz, busy_ns (computing, with a
-        known frequency), low_ns (of it, below 98 % of rated), low_ratio, slow_kernels (`slow_instances`),
-        slow_while_low (those that started while it was low).
+        One row per frequency counter (unit MHz) of a profile with kernels: profile_id, rank, name, samples
+        (sampled values), rated_mhz (frequency it should run at), rated_source (`chip` or `highest sample`),
+        min_mhz (while computing), busy_mean_mhz (mean while computing), busy_ns (computing, with a known
+        frequency), low_ns (of it, below 98 % of rated), low_ratio = low_ns / busy_ns, slow_kernels
+        (`slow_instances`), slow_while_low (those that started while it was low).
     """
     samples = db.sql("""
         select profile_id, name, ts_ns, value

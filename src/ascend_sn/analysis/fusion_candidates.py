@@ -70,10 +70,12 @@ def fusion_candidates(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `kernel` and `operator`.
 
     Returns:
-        profile_id, rank, pattern (operator types by '+'), state (`candidate` or `fused`), op_types (as recorded, by
-        blanks), length, instances, before_ns, after_ns, saving_ns (null where bytes are not known), saving_ratio (of
-        before), share_ratio (before over the profile's summed kernel time), is_estimate, fusion_ratio (fused instances
-        of the pattern over all of them), example_kernel_id; by profile, state and saving.
+        profile_id, rank, pattern (operator types by '+'), state (`candidate` or `fused`), op_types (as
+        recorded, by blanks), length (kernels in the sequence), instances (occurrences without overlap),
+        before_ns (time of all instances), after_ns (the same when fused), saving_ns = before_ns - after_ns
+        (null where bytes are not known), saving_ratio (of before), share_ratio (before over the profile's
+        summed kernel time), is_estimate, fusion_ratio (fused instances of the pattern over all of them),
+        example_kernel_id; by profile, state and saving.
     """
     rows: list[dict[str, Any]] = []
     for found in chains(db):

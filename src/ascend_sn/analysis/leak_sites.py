@@ -55,9 +55,10 @@ def leak_sites(db: DuckDBPyConnection) -> DuckDBPyRelation:
 
     Returns:
         One row per site with survivors: profile_id, rank, site (innermost frame, else the operator's name),
-        operator_name, stack_id, device, steps (in which survivors can be counted), surviving_count and surviving_bytes
-        (at the end), rising_ratio (share of those steps with more survivors than before), count_per_step and
-        bytes_per_step (mean survivors of a step), is_leak; by profile, is_leak and bytes_per_step.
+        operator_name, stack_id, device, steps (in which survivors can be counted), surviving_count and
+        surviving_bytes (each: at the end), rising_ratio (share of those steps with more survivors than before),
+        count_per_step and bytes_per_step (each: mean survivors of a step), is_leak; by profile, is_leak and
+        bytes_per_step.
     """
     blocks = db.sql("""
         with events as (

@@ -56,12 +56,14 @@ def memory_leak(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `memory_sample`, `memory_event`, `counter`, `step`, `operator`, `metric`.
 
     Returns:
-        One row per curve of a profile with steps: profile_id, rank, component, source (as `memory_curves`), verdict
-        (leak, cache, steady, insufficient), steps (looked at, warm-up left out), slope_bytes_per_step and its lower
-        95 % bound (of the second half), growth_bytes, chance_ratio and tail_chance_ratio (p values of the rise, whole
-        and second half), onset_step_id, onset_step and phase (null unless it leaks), last_floor_bytes,
-        last_peak_bytes, capacity_bytes, steps_left (null unless it leaks and the capacity is known); by profile and
-        growth.
+        One row per curve of a profile with steps: profile_id, rank, component, source (as `memory_curves`),
+        verdict (leak, cache, steady, insufficient), steps (looked at, warm-up left out), slope_bytes_per_step
+        (of the second half), slope_low_bytes_per_step (lower 95 % bound of it), growth_bytes (of the floor,
+        from the first tenth of the steps to the last), chance_ratio (p value of the rise as a whole),
+        tail_chance_ratio (of that in the second half), onset_step_id, onset_step (step number from which it
+        rises) and phase (all null unless it leaks), last_floor_bytes and last_peak_bytes (each: of the last
+        step), capacity_bytes (as logged), steps_left (null unless it leaks and the capacity is known); by
+        profile and growth.
     """
     steps = db.sql("""
         select profile_id, step_id::bigint as step_id, step, ts_ns as start_ns, ts_ns + dur_ns as end_ns

@@ -57,11 +57,13 @@ def module_tree(db: DuckDBPyConnection) -> DuckDBPyRelation:
 
     Returns:
         One row per phase (path empty, depth 0) and one per module in it, for profiles in which a module is known:
-        profile_id, rank, phase, path (modules by '.', outermost first), name (its last part; the phase for the root),
-        depth, operators, host_self_ns (self time of its own operators), host_ns (with those of modules inside),
-        device_self_ns and device_ns (kernels that they launched, summed), share_ratio (of the profile's device_ns; null
-        without linked kernels), kernels, flops (counted ones, null where none could be), allocated_bytes (null where no
-        allocation is tied to an operator); totals include the modules inside. By profile, phase and path.
+        profile_id, rank, phase, path (modules by '.', outermost first), name (its last part; the phase for the
+        root), depth (0 for the phase), operators (of the module and all inside), host_self_ns (self time of its
+        own operators), host_ns (with those of modules inside), device_self_ns (kernels that its own operators
+        launched, summed) and device_ns (with those of modules inside), share_ratio (of the profile's device_ns;
+        null without linked kernels), kernels, flops (counted ones, null where none could be), allocated_bytes
+        (null where no allocation is tied to an operator); totals include the modules inside. By profile, phase
+        and path.
     """
     operators = db.sql("""
         with launched as (

@@ -28,10 +28,11 @@ def profiler_overhead(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `metric`, `span`, `step`, `host_call`, `profile`.
 
     Returns:
-        One row per profile of which any of it is known: profile_id, rank, span_cost_ns (of one), spans, span_total_ns,
-        flush_ns (writing), calls_ns (the profiler's own calls and ranges), overhead_ns (sum of what is known),
-        window_ns (all steps; the recorded ranges from first to last where there are none), overhead_ratio, step_ns
-        (median), unprofiled_step_ns (median), step_overhead_ratio = step_ns / unprofiled_step_ns - 1.
+        One row per profile of which any of it is known: profile_id, rank, span_cost_ns (of one), spans
+        (recorded ones), span_total_ns = span_cost_ns x spans, flush_ns (writing), calls_ns (the profiler's own
+        calls and ranges), overhead_ns (sum of what is known), window_ns (all steps; the recorded ranges from
+        first to last where there are none), overhead_ratio (of the window), step_ns (median),
+        unprofiled_step_ns (median), step_overhead_ratio = step_ns / unprofiled_step_ns - 1.
     """
     classified = classify_calls(db)
     return db.sql(

@@ -58,9 +58,9 @@ def step_jitter(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the table `step`.
 
     Returns:
-        One row per profile with steps: profile_id, rank, origin (of the first step), steps, mean_ns, p50_ns, p99_ns,
-        min_ns, max_ns, cv_ratio (standard deviation over mean, null for a single step), p99_over_p50, changes (number
-        of `step_changes`).
+        One row per profile with steps: profile_id, rank, origin (of the first step), steps, mean_ns, p50_ns,
+        p99_ns, min_ns, max_ns, cv_ratio (standard deviation over mean, null for a single step), p99_over_p50 =
+        p99_ns / p50_ns, changes (number of `step_changes`).
     """
     rows = []
     for profile_id, steps in _steps(db).items():
@@ -92,10 +92,11 @@ def step_changes(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `step`, `kernel`, `host_call`, `operator`, `span`, `collective`.
 
     Returns:
-        profile_id, rank, place (of the first step after the change, from 0), step_id, step, ts_ns, before_ns and
-        after_ns (medians of the stretches between changes), change_ns, change_ratio (of before_ns), chance_ratio (p
-        value), cause (compute, exposed_comm, exposed_copy or `free: <cause>`: the part whose mean changed most in the
-        same direction; null without device work), cause_change_ns; by profile and time.
+        profile_id, rank, place (of the first step after the change, from 0), step_id, step, ts_ns, before_ns
+        and after_ns (each: median of the stretch between changes), change_ns = after_ns - before_ns,
+        change_ratio (of before_ns), chance_ratio (p value), cause (compute, exposed_comm, exposed_copy or
+        `free: <cause>`: the part whose mean changed most in the same direction; null without device work),
+        cause_change_ns (change of its mean); by profile and time.
     """
     steps = _steps(db)
     found = {profile_id: change_points(np.asarray(own["dur_ns"], np.float64)) for profile_id, own in steps.items()}

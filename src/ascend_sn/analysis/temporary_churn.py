@@ -23,9 +23,9 @@ def temporary_churn(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the tables `memory_event` and `operator`.
 
     Returns:
-        profile_id, rank, operator_name, allocation_count, churn_count (temporary blocks), churn_bytes (their sum),
-        churn_ratio = churn_count / allocation_count, mean_life_ns; for operators with temporary blocks, by profile and
-        churn_bytes.
+        profile_id, rank, operator_name, allocation_count (all blocks), churn_count (temporary blocks),
+        churn_bytes (their sum), churn_ratio = churn_count / allocation_count, mean_life_ns (of the temporary
+        ones); for operators with temporary blocks, by profile and churn_bytes.
     """
     return db.sql(f"""
         with events as (

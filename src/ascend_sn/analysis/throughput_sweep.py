@@ -103,9 +103,10 @@ def throughput_sweep(db: DuckDBPyConnection) -> DuckDBPyRelation:
         db: A connection with the table `span`.
 
     Returns:
-        One row per profile and batch size: profile_id, rank, batch_size, runs, mean_ns, p50_ns, p99_ns, samples_per_s
-        (at the mean latency), is_knee (smallest size with 95 % of the highest throughput), is_highest, fixed_ns and
-        per_sample_ns (latency = fixed + per_sample x batch, the same on all rows of a profile; null with one size).
+        One row per profile and batch size: profile_id, rank, batch_size (as the name gives it), runs (ranges of
+        it), mean_ns, p50_ns, p99_ns, samples_per_s (at the mean latency), is_knee (smallest size with 95 % of
+        the highest throughput), is_highest, fixed_ns and per_sample_ns (each: from latency = fixed + per_sample
+        x batch, the same on all rows of a profile; null with one size).
     """
     found: dict[int, dict[int, list[int]]] = {}
     ranks: dict[int, int | None] = {}
