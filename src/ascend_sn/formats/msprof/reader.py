@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from ascend_sn.errors import EmptyInputError, FormatError, NotParsedError
@@ -17,6 +18,8 @@ from ascend_sn.model.capture import Capture
 from ascend_sn.model.ledger import Ledger
 
 __all__ = ["RAW_READER", "READER"]
+
+_RANK = re.compile(r"(?:^|[_.-])rank[_-]?(\d{1,6})(?:$|[_.-])", re.IGNORECASE)
 
 
 def _claims(candidate: Candidate) -> bool:
@@ -63,12 +66,14 @@ def _exports(source: Source, files: ProfFiles, ledger: Ledger) -> list[Export]:
 
 def _captures(source: Source, exports: list[Export], ledger: Ledger) -> list[Capture]:
     """One capture per device; one that came to nothing is told in the ledger as long as another did not."""
+    # A process of several devices is several ranks, or none: the name cannot tell which.
+    info = RunInfo(rank=_rank_in_names(source, ledger) if len(exports) == 1 else None)
     captures: list[Capture] = []
     failures: list[FormatError | EmptyInputError] = []
     for export in exports:
         told = ledger if not captures else Ledger()
         try:
-            captures.append(capture_of(source, RunInfo(), export, told, tool="msprof", coverage=coverage_of))
+            captures.append(capture_of(source, info, export, told, tool="msprof", coverage=coverage_of))
         except (FormatError, EmptyInputError) as error:
             failures.append(error)
     if not captures:
@@ -76,6 +81,17 @@ def _captures(source: Source, exports: list[Export], ledger: Ledger) -> list[Cap
     for failure in failures:
         ledger.add(source.name, "empty_device", example=failure.problem, severity="info")
     return captures
+
+
+def _rank_in_names(source: Source, ledger: Ledger) -> int | None:
+    """Rank in the name of the folder or of the one around it; msprof itself records none."""
+    for folder in (source.path, source.path.absolute().parent):
+        found = _RANK.search(folder.name)
+        if found is not None:
+            example = f"rank {found[1]} is taken from the name {folder.name}"
+            ledger.add(source.name, "rank_from_name", example=example, severity="info")
+            return int(found[1])
+    return None
 
 
 def _is_raw(candidate: Candidate) -> bool:

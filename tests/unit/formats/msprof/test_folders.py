@@ -121,6 +121,24 @@ def test_a_header_without_rows_is_empty(tmp_path: Path) -> None:
         open_prof(tmp_path / NAME)
 
 
+@pytest.mark.parametrize(
+    ("name", "rank"), [(f"rank_3/{NAME}", 3), ("Rank12", 12), (f"ranking1/{NAME}", None), (NAME, None)]
+)
+def test_a_rank_is_known_from_the_name_of_the_folder_only(tmp_path: Path, name: str, rank: int | None) -> None:
+    op_summary(tmp_path / "in" / name, [KERNEL])
+
+    (capture,) = open_prof(tmp_path / "in" / name)
+
+    assert capture.header.rank == rank
+    assert [entry.kind for entry in capture.ledger.entries] == ([] if rank is None else ["rank_from_name"])
+
+
+def test_a_name_cannot_tell_the_ranks_of_several_devices(tmp_path: Path) -> None:
+    op_summary(tmp_path / "rank_3" / NAME, [KERNEL, KERNEL | {"Device_id": "1"}])
+
+    assert [capture.header.rank for capture in open_prof(tmp_path / "rank_3" / NAME)] == [None, None]
+
+
 def test_a_cut_file_loses_its_last_row_only(tmp_path: Path) -> None:
     path = op_summary(tmp_path / NAME, [KERNEL, KERNEL | {"Op Name": "B"}])
     path.write_bytes(path.read_bytes()[:-40])
