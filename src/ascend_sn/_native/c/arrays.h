@@ -32,8 +32,13 @@ static inline void *array_data(const Arrays *arrays, int which)
 /* Read one Python int; returns -1 with an exception set when it is not one or is out of range. */
 int take_int64(PyObject *value, int64_t *out);
 
+/* An entry of a table of functions. */
+#define FAST(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
+
 extern PyMethodDef interval_methods[];
+extern PyMethodDef sweep_methods[];
 extern PyMethodDef nesting_methods[];
+extern PyMethodDef strings_methods[];
 extern PyMethodDef scan_methods[];
 extern PyMethodDef dag_methods[];
 extern PyMethodDef ring_methods[];

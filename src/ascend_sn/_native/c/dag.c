@@ -48,6 +48,4 @@ static PyObject *longest_path(PyObject *module, PyObject *const *args, Py_ssize_
     return PyBool_FromLong(ordered);
 }
 
-#define FAST(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
-
 PyMethodDef dag_methods[] = {FAST(longest_path), {NULL, NULL, 0, NULL}};

@@ -13,8 +13,8 @@ static int add_functions(PyObject *module)
     uint64_t seed;
     if (getentropy(&seed, sizeof seed) == 0)
         hash_seed = seed;
-    PyMethodDef *tables[] = {interval_methods, nesting_methods, scan_methods, dag_methods, ring_methods,
-                             pyramid_methods};
+    PyMethodDef *tables[] = {interval_methods, sweep_methods, nesting_methods, strings_methods,
+                             scan_methods,     dag_methods,   ring_methods,    pyramid_methods};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0)
             return -1;

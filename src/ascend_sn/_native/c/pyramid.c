@@ -175,6 +175,4 @@ static PyObject *pyramid_view(PyObject *module, PyObject *const *args, Py_ssize_
     return PyLong_FromSsize_t(view.made);
 }
 
-#define FAST(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
-
 PyMethodDef pyramid_methods[] = {FAST(pyramid_fill), FAST(pyramid_view), {NULL, NULL, 0, NULL}};

@@ -2,8 +2,9 @@
 #ifndef ASCEND_SN_RING_H
 #define ASCEND_SN_RING_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "arrays.h"
+
+#include <time.h>
 
 #define RING_MAGIC "ASNRING\1"
 #define RING_VERSION 1
@@ -63,6 +64,55 @@ static inline Slot *ring_slots(void *map)
 {
     return (Slot *)(void *)((char *)map + sizeof(RingHeader) + RING_THREADS * sizeof(ThreadBlock));
 }
+
+/* What `append` and `end` tell. */
+enum { NO_SPAN, KEPT, HALF_FULL, FULL };
+
+/* One thread's part: the block in the file, and deeper spans that have no place there. */
+typedef struct {
+    ThreadBlock *block;
+    OpenSpan *deeper;
+    size_t deep_count, deep_room;
+    int in_file;
+} Side;
+
+typedef struct {
+    PyObject_HEAD
+    RingHeader *header; /* NULL when closed */
+    ThreadBlock *blocks;
+    Slot *slots;
+    size_t bytes;
+    uint64_t half, reported, serial, forks, capacity;
+    int64_t offset_ns;
+    Side **sides;
+    size_t side_count, side_room;
+    PyObject *names, *number; /* text -> number, and what gives a new one */
+} Ring;
+
+/* Rings made in this process, and forks that this process came from. A child shares the map with its parent, so
+ * a ring made before the fork is left alone there. */
+extern uint64_t ring_serial, fork_count;
+void count_fork(void);
+
+int usable(const Ring *ring);
+int64_t clock_ns(clockid_t which);
+int64_t clock_offset(void);
+
+/* Returns KEPT, HALF_FULL or FULL. */
+int append_row(Ring *ring, const Slot *row);
+/* How many rows from the tail on are finished without a gap. */
+uint64_t ready(const Ring *ring, uint64_t tail);
+
+/* The calling thread's part, made when it records for the first time; NULL when memory runs out. */
+Side *side_of(Ring *ring);
+int push_span(Side *side, const OpenSpan *span);
+/* Remove the innermost span of that name; returns 0 where there is none. */
+int pop_span(Side *side, int32_t name_id, OpenSpan *span);
+
+/* Make a file of that size and map it; MAP_FAILED with errno set where that fails. */
+void *map_new_file(const char *path, size_t bytes);
+/* Take the ring out of the process; its file stays as it is. */
+void unmap(Ring *ring);
 
 /* Write a row as the 44 bytes that are handed out: kind, 3 spare bytes, thread, name_id, ts, dur, value, ref. */
 void ring_pack(uint8_t *out, const Slot *slot);

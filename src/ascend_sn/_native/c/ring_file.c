@@ -1,9 +1,7 @@
 /* What is left of a span ring on disk, read without the process that wrote it. */
-#include "arrays.h"
+#include "ring.h"
 
 #include <string.h>
-
-#include "ring.h"
 
 void ring_pack(uint8_t *out, const Slot *slot)
 {
@@ -84,7 +82,5 @@ static PyObject *ring_recover(PyObject *module, PyObject *const *args, Py_ssize_
     arrays_release(&a);
     return found;
 }
-
-#define FAST(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
 
 PyMethodDef ring_methods[] = {FAST(ring_recover), {NULL, NULL, 0, NULL}};

@@ -18,6 +18,9 @@ typedef struct {
     pthread_mutex_t lock; /* readers hold the interpreter lock, writers do not */
 } Strings;
 
+/* Name of the capsule that holds a `Strings`. */
+#define TEXTS "ascend_sn.texts"
+
 int strings_open(Strings *strings);
 void strings_close(Strings *strings);
 

@@ -1,0 +1,381 @@
+/* The Python type of the span ring. */
+#include "arrays.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ring.h"
+
+static int not_usable(Ring *ring)
+{
+    if (!ring->header)
+        PyErr_SetString(PyExc_ValueError, "the ring is closed");
+    return !ring->header;
+}
+
+/* The number of a name: given as such, known, or asked for. Returns -1 with an exception set on failure. */
+static int take_name(Ring *ring, PyObject *name, int32_t *name_id)
+{
+    int64_t number;
+    if (PyUnicode_Check(name) && ring->names) {
+        PyObject *known = PyDict_GetItemWithError(ring->names, name);
+        if (!known && PyErr_Occurred())
+            return -1;
+        if (!known) {
+            PyObject *made = PyObject_CallFunctionObjArgs(ring->number, name, NULL);
+            if (!made || take_int64(made, &number) < 0 || PyDict_SetItem(ring->names, name, made) < 0) {
+                Py_XDECREF(made);
+                return -1;
+            }
+            Py_DECREF(made);
+            *name_id = (int32_t)number;
+            return 0;
+        }
+        name = known;
+    }
+    if (take_int64(name, &number) < 0)
+        return -1;
+    *name_id = (int32_t)number;
+    return 0;
+}
+
+/* begin(name, kind, value=-1, ref=-1) */
+static PyObject *ring_begin(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    Ring *ring = (Ring *)self;
+    OpenSpan span = {.value = -1, .ref = -1};
+    int64_t kind;
+    if (nargs < 2 || nargs > 4) {
+        PyErr_SetString(PyExc_TypeError, "begin takes name, kind and maybe value and ref");
+        return NULL;
+    }
+    if (not_usable(ring) || take_name(ring, args[0], &span.name_id) < 0 || take_int64(args[1], &kind) < 0 ||
+        (nargs > 2 && take_int64(args[2], &span.value) < 0) || (nargs > 3 && take_int64(args[3], &span.ref) < 0))
+        return NULL;
+    if (usable(ring)) {
+        Side *side = side_of(ring);
+        span.kind = (uint32_t)kind;
+        span.start_ns = clock_ns(CLOCK_MONOTONIC) + ring->offset_ns;
+        if (!side || push_span(side, &span) < 0)
+            return PyErr_NoMemory();
+    }
+    Py_RETURN_NONE;
+}
+
+/* end(name) -> 0 no such span is open here, 1 kept, 2 kept and now half full, 3 dropped for lack of room */
+static PyObject *ring_end(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    Ring *ring = (Ring *)self;
+    int64_t now_ns = clock_ns(CLOCK_MONOTONIC) + ring->offset_ns;
+    int32_t name_id;
+    OpenSpan span;
+    if (nargs != 1) {
+        PyErr_SetString(PyExc_TypeError, "end takes a name");
+        return NULL;
+    }
+    if (not_usable(ring) || take_name(ring, args[0], &name_id) < 0)
+        return NULL;
+    if (!usable(ring))
+        return PyLong_FromLong(NO_SPAN);
+    Side *side = side_of(ring);
+    if (!side)
+        return PyErr_NoMemory();
+    if (!pop_span(side, name_id, &span))
+        return PyLong_FromLong(NO_SPAN);
+    Slot row = {.thread = side->block->thread, .kind = (uint8_t)span.kind, .name_id = name_id, .ts_ns = span.start_ns,
+                .dur_ns = now_ns - span.start_ns, .value = span.value, .ref = span.ref};
+    return PyLong_FromLong(append_row(ring, &row));
+}
+
+/* append(kind, thread, name_id, ts_ns, dur_ns, value, ref) -> 1, 2 or 3 as for end; a name may be a text */
+static PyObject *ring_append(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    Ring *ring = (Ring *)self;
+    Slot row = {0};
+    int64_t kind, thread;
+    if (nargs != 7) {
+        PyErr_SetString(PyExc_TypeError, "append takes 7 numbers");
+        return NULL;
+    }
+    if (not_usable(ring) || take_int64(args[0], &kind) < 0 || take_int64(args[1], &thread) < 0 ||
+        take_name(ring, args[2], &row.name_id) < 0 || take_int64(args[3], &row.ts_ns) < 0 ||
+        take_int64(args[4], &row.dur_ns) < 0 || take_int64(args[5], &row.value) < 0 ||
+        take_int64(args[6], &row.ref) < 0)
+        return NULL;
+    row.kind = (uint8_t)kind;
+    row.thread = (int32_t)thread;
+    return PyLong_FromLong(usable(ring) ? append_row(ring, &row) : FULL);
+}
+
+static PyObject *ring_now(PyObject *self, PyObject *none)
+{
+    (void)none;
+    return PyLong_FromLongLong(clock_ns(CLOCK_MONOTONIC) + ((Ring *)self)->offset_ns);
+}
+
+/* peek() -> the finished rows, 44 bytes each; they stay until they are released */
+static PyObject *ring_peek(PyObject *self, PyObject *none)
+{
+    (void)none;
+    Ring *ring = (Ring *)self;
+    if (not_usable(ring))
+        return NULL;
+    if (!usable(ring))
+        return PyBytes_FromStringAndSize(NULL, 0);
+    uint64_t tail = ring->header->tail, count = ready(ring, tail);
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * RECORD_BYTES));
+    uint8_t *out = bytes ? (uint8_t *)PyBytes_AsString(bytes) : NULL;
+    for (uint64_t i = 0; out && i < count; i++)
+        ring_pack(out + RECORD_BYTES * i, &ring->slots[(tail + i) % ring->capacity]);
+    return bytes;
+}
+
+/* peek_columns() -> the finished rows as 7 byte strings: kind, thread, name_id, ts_ns, dur_ns, value, ref */
+static PyObject *ring_peek_columns(PyObject *self, PyObject *none)
+{
+    (void)none;
+    static const size_t WIDTHS[7] = {1, 4, 4, 8, 8, 8, 8}, FROM[7] = {0, 4, 8, 12, 20, 28, 36};
+    Ring *ring = (Ring *)self;
+    if (not_usable(ring))
+        return NULL;
+    uint64_t tail = ring->header->tail, count = usable(ring) ? ready(ring, tail) : 0;
+    PyObject *columns = PyTuple_New(7);
+    uint8_t *out[7] = {NULL}, packed[RECORD_BYTES];
+    for (int c = 0; columns && c < 7; c++) {
+        PyObject *column = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * WIDTHS[c]));
+        if (!column || PyTuple_SetItem(columns, c, column) < 0)
+            Py_CLEAR(columns);
+        else
+            out[c] = (uint8_t *)PyBytes_AsString(column);
+    }
+    for (uint64_t i = 0; columns && i < count; i++) {
+        ring_pack(packed, &ring->slots[(tail + i) % ring->capacity]);
+        for (int c = 0; c < 7; c++)
+            memcpy(out[c] + i * WIDTHS[c], packed + FROM[c], WIDTHS[c]);
+    }
+    return columns;
+}
+
+/* release(count): the first rows are safe elsewhere, their room is free */
+static PyObject *ring_release(PyObject *self, PyObject *count)
+{
+    Ring *ring = (Ring *)self;
+    int64_t rows;
+    if (not_usable(ring) || take_int64(count, &rows) < 0)
+        return NULL;
+    if (usable(ring)) {
+        if (rows < 0 || (uint64_t)rows > ready(ring, ring->header->tail)) {
+            PyErr_SetString(PyExc_ValueError, "there are not that many finished rows");
+            return NULL;
+        }
+        __atomic_store_n(&ring->header->tail, ring->header->tail + (uint64_t)rows, __ATOMIC_RELEASE);
+    }
+    Py_RETURN_NONE;
+}
+
+/* position() -> number of the first row that is not released: how many rows left the ring before it */
+static PyObject *ring_position(PyObject *self, PyObject *none)
+{
+    (void)none;
+    Ring *ring = (Ring *)self;
+    return not_usable(ring) ? NULL : PyLong_FromUnsignedLongLong(ring->header->tail);
+}
+
+/* waiting() -> rows that are in the ring */
+static PyObject *ring_waiting(PyObject *self, PyObject *none)
+{
+    (void)none;
+    Ring *ring = (Ring *)self;
+    return not_usable(ring) ? NULL : PyLong_FromUnsignedLongLong(ring->header->head - ring->header->tail);
+}
+
+/* take_dropped() -> rows dropped since the last call */
+static PyObject *ring_take_dropped(PyObject *self, PyObject *none)
+{
+    (void)none;
+    Ring *ring = (Ring *)self;
+    if (not_usable(ring))
+        return NULL;
+    uint64_t dropped = __atomic_load_n(&ring->header->dropped, __ATOMIC_RELAXED), fresh = dropped - ring->reported;
+    ring->reported = dropped;
+    return PyLong_FromUnsignedLongLong(fresh);
+}
+
+/* Pack an open span; `end_ns` below 0 leaves its end open. */
+static void pack_open(uint8_t *out, const OpenSpan *span, int32_t thread, int64_t end_ns, int64_t flag)
+{
+    Slot slot = {.thread = thread, .kind = (uint8_t)(span->kind | (uint32_t)flag), .name_id = span->name_id,
+                 .ts_ns = span->start_ns, .dur_ns = end_ns < 0 ? -1 : end_ns - span->start_ns,
+                 .value = span->value, .ref = span->ref};
+    ring_pack(out, &slot);
+}
+
+/* take_open(end_ns, flag) -> the open spans of all threads as rows that end at end_ns, with `flag` added to
+ * their kind; none is open afterwards */
+static PyObject *ring_take_open(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    Ring *ring = (Ring *)self;
+    int64_t end_ns, flag;
+    if (nargs != 2) {
+        PyErr_SetString(PyExc_TypeError, "take_open takes end_ns and flag");
+        return NULL;
+    }
+    if (not_usable(ring) || take_int64(args[0], &end_ns) < 0 || take_int64(args[1], &flag) < 0)
+        return NULL;
+    size_t count = 0, at = 0;
+    for (size_t i = 0; usable(ring) && i < ring->side_count; i++)
+        count += ring->sides[i]->block->depth + ring->sides[i]->deep_count;
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * RECORD_BYTES));
+    if (!bytes)
+        return NULL;
+    uint8_t *out = (uint8_t *)PyBytes_AsString(bytes);
+    for (size_t i = 0; usable(ring) && i < ring->side_count; i++) {
+        Side *side = ring->sides[i];
+        for (uint32_t d = 0; d < side->block->depth; d++)
+            pack_open(out + RECORD_BYTES * at++, &side->block->spans[d], side->block->thread, end_ns, flag);
+        for (size_t d = 0; d < side->deep_count; d++)
+            pack_open(out + RECORD_BYTES * at++, &side->deeper[d], side->block->thread, end_ns, flag);
+        __atomic_store_n(&side->block->depth, 0, __ATOMIC_RELEASE);
+        side->deep_count = 0;
+    }
+    return bytes;
+}
+
+static PyObject *ring_close(PyObject *self, PyObject *none)
+{
+    (void)none;
+    unmap((Ring *)self);
+    Py_RETURN_NONE;
+}
+
+/* Ring(path, capacity, number=None, offset_ns=None) */
+static PyObject *ring_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    PyObject *path_object, *number = Py_None, *offset = Py_None;
+    long long capacity;
+    int64_t offset_ns = clock_offset();
+    if (keywords && PyDict_Size(keywords) > 0) {
+        PyErr_SetString(PyExc_TypeError, "Ring takes positional arguments only");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(args, "O&L|OO", PyUnicode_FSConverter, &path_object, &capacity, &number, &offset))
+        return NULL;
+    if (capacity < 2 || capacity >= (long long)UINT32_MAX / 2) {
+        Py_DECREF(path_object);
+        PyErr_SetString(PyExc_ValueError, "capacity must be at least 2 and below 2**31");
+        return NULL;
+    }
+    if (offset != Py_None && take_int64(offset, &offset_ns) < 0) {
+        Py_DECREF(path_object);
+        return NULL;
+    }
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    Ring *ring = (Ring *)allocate(type, 0);
+    size_t bytes = ring_bytes((uint64_t)capacity);
+    void *map = ring ? map_new_file(PyBytes_AsString(path_object), bytes) : MAP_FAILED;
+    if (!ring || map == MAP_FAILED) {
+        if (ring)
+            PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AsString(path_object));
+        Py_XDECREF((PyObject *)ring);
+        Py_DECREF(path_object);
+        return NULL;
+    }
+    Py_DECREF(path_object);
+    RingHeader *header = map;
+    *header = (RingHeader){.version = RING_VERSION, .slot_bytes = sizeof(Slot), .capacity = (uint64_t)capacity,
+                           .threads = RING_THREADS, .depth = RING_DEPTH, .pid = getpid(), .offset_ns = offset_ns};
+    memcpy(header->magic, RING_MAGIC, 8);
+    ring->header = header;
+    ring->blocks = ring_blocks(map);
+    ring->slots = ring_slots(map);
+    ring->bytes = bytes;
+    ring->capacity = (uint64_t)capacity;
+    ring->half = ((uint64_t)capacity + 1) / 2;
+    ring->offset_ns = offset_ns;
+    ring->serial = ++ring_serial;
+    ring->forks = fork_count;
+    if (number != Py_None) {
+        ring->names = PyDict_New();
+        if (!ring->names) {
+            Py_DECREF((PyObject *)ring);
+            return NULL;
+        }
+        Py_INCREF(number);
+        ring->number = number;
+    }
+    return (PyObject *)ring;
+}
+
+static int ring_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Ring *ring = (Ring *)self;
+    Py_VISIT(ring->names);
+    Py_VISIT(ring->number);
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+static int ring_clear(PyObject *self)
+{
+    Ring *ring = (Ring *)self;
+    Py_CLEAR(ring->names);
+    Py_CLEAR(ring->number);
+    return 0;
+}
+
+static void ring_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    unmap((Ring *)self);
+    ring_clear(self);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+#define METHOD(name, function) {name, (PyCFunction)(void (*)(void))function, METH_FASTCALL, NULL}
+
+static PyMethodDef methods[] = {
+    METHOD("begin", ring_begin),
+    METHOD("end", ring_end),
+    METHOD("append", ring_append),
+    METHOD("take_open", ring_take_open),
+    {"now", ring_now, METH_NOARGS, NULL},
+    {"peek", ring_peek, METH_NOARGS, NULL},
+    {"peek_columns", ring_peek_columns, METH_NOARGS, NULL},
+    {"release", ring_release, METH_O, NULL},
+    {"position", ring_position, METH_NOARGS, NULL},
+    {"waiting", ring_waiting, METH_NOARGS, NULL},
+    {"take_dropped", ring_take_dropped, METH_NOARGS, NULL},
+    {"close", ring_close, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot ring_slots_of_type[] = {
+    {Py_tp_new, (void *)ring_new},           {Py_tp_dealloc, (void *)ring_dealloc},
+    {Py_tp_traverse, (void *)ring_traverse}, {Py_tp_clear, (void *)ring_clear},
+    {Py_tp_methods, methods},                {0, NULL},
+};
+
+static PyType_Spec ring_spec = {
+    .name = "ascend_sn._native._core.Ring",
+    .basicsize = sizeof(Ring),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = ring_slots_of_type,
+};
+
+int add_ring_type(PyObject *module)
+{
+    static int watching;
+    PyObject *type = PyType_FromModuleAndSpec(module, &ring_spec, NULL);
+    if (!type)
+        return -1;
+    if (!watching && pthread_atfork(NULL, NULL, count_fork) == 0)
+        watching = 1;
+    int result = PyModule_AddObjectRef(module, "Ring", type);
+    Py_DECREF(type);
+    return result;
+}
