@@ -1,6 +1,6 @@
 """The trace scanner on large files: megabytes per CPU second and per second, memory, exactness.
 
-    python benchmarks/native_scan.py [MEGABYTES]
+python benchmarks/native_scan.py [MEGABYTES]
 """
 
 from __future__ import annotations
