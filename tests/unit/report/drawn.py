@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.model.manifest import RUN_FORMAT, RUN_VERSION, Manifest
+from ascend_sn.report.assemble import assemble
+from ascend_sn.report.document import Document
+from ascend_sn.report.language import Code, Language
 from ascend_sn.store import Run
 from tests.timeline import empty_tables, insert, timeline
 
-__all__ = ["DrawnRun", "add_rank", "two_ranks"]
+__all__ = ["DrawnRun", "add_rank", "drawn_document", "nothing", "two_ranks"]
 
 
 class DrawnRun(Run):
@@ -19,6 +23,7 @@ class DrawnRun(Run):
     def __init__(self, db: DuckDBPyConnection, name: str = "drawn") -> None:
         self.path = self.input = Path(name)
         self.db = db
+        self.job = None
         self.manifest = Manifest(
             format=RUN_FORMAT,
             version=RUN_VERSION,
@@ -81,3 +86,9 @@ def nothing() -> DrawnRun:
     db = empty_tables()
     add_rank(db, 0)
     return DrawnRun(db)
+
+
+@cache
+def drawn_document(code: Code = "en") -> Document:
+    """The document of `two_ranks`; not to be changed."""
+    return assemble(two_ranks(), Language.load(code))

@@ -17,7 +17,7 @@ from ascend_sn.report.health_page import doctor_document
 from ascend_sn.report.language import Language
 from ascend_sn.report.views import Selection
 from tests.timeline import insert, timeline
-from tests.unit.report.drawn import DrawnRun, add_rank, nothing, two_ranks
+from tests.unit.report.drawn import DrawnRun, add_rank, drawn_document, nothing, two_ranks
 
 REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference"
 ENGLISH = Language.load("en")
@@ -25,7 +25,7 @@ ENGLISH = Language.load("en")
 
 @pytest.fixture(scope="module")
 def document() -> Document:
-    return assemble(two_ranks(), ENGLISH)
+    return drawn_document()
 
 
 def test_the_median_step_of_each_rank_is_there_whole(document: Document) -> None:
@@ -131,7 +131,7 @@ def test_findings_say_that_nothing_was_evaluated(document: Document) -> None:
 
 @pytest.mark.parametrize("make", [two_ranks, nothing])
 def test_every_document_fits_the_schema_and_survives_the_way_through_json(make: object) -> None:
-    document = assemble(two_ranks() if make is two_ranks else nothing(), ENGLISH)
+    document = drawn_document() if make is two_ranks else assemble(nothing(), ENGLISH)
 
     jsonschema.validate(json.loads(json_text(document)), analyze_schema())
     jsonschema.validate(json.loads(json_text(doctor_document(document))), doctor_schema())
@@ -153,10 +153,10 @@ def test_the_published_pages_are_those_of_the_code() -> None:
 
 
 def test_the_verdict_is_in_the_language_of_the_reader() -> None:
-    chinese = assemble(two_ranks(), Language.load("zh"))
+    chinese = drawn_document("zh")
 
     assert chinese.language == "zh"
-    assert chinese.verdict[0].message_id == assemble(two_ranks(), ENGLISH).verdict[0].message_id
+    assert chinese.verdict[0].message_id == drawn_document("en").verdict[0].message_id
     assert "计算" in chinese.verdict[0].text
 
 

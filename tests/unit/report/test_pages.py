@@ -11,11 +11,11 @@ import pytest
 from ascend_sn.report.assemble import assemble
 from ascend_sn.report.document import Document, KernelType, Link, MemoryOperator, Operator
 from ascend_sn.report.html import html_text
-from ascend_sn.report.language import CODES, Language
+from ascend_sn.report.language import CODES, Code, Language
 from ascend_sn.report.markdown import markdown_text
 from ascend_sn.report.views import View, view_of
 from tests.timeline import insert, timeline
-from tests.unit.report.drawn import DrawnRun, add_rank, nothing, two_ranks
+from tests.unit.report.drawn import DrawnRun, add_rank, drawn_document, nothing, two_ranks
 
 ENGLISH = Language.load("en")
 HOSTILE = "<script>alert(1)</script>\"'&|`\x1b[31m"
@@ -77,16 +77,19 @@ def hostile_run() -> DrawnRun:
 
 @pytest.fixture(scope="module")
 def document() -> Document:
-    return assemble(two_ranks(), ENGLISH)
+    return drawn_document()
 
 
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("make", [two_ranks, nothing, hostile_run])
 def test_every_page_is_well_formed(code: str, make: object) -> None:
-    language = Language.load("zh" if code == "zh" else "en")
-    run = two_ranks() if make is two_ranks else nothing() if make is nothing else hostile_run()
+    chosen: Code = "zh" if code == "zh" else "en"
+    language = Language.load(chosen)
+    document = drawn_document(chosen)
+    if make is not two_ranks:
+        document = assemble(nothing() if make is nothing else hostile_run(), language)
 
-    page = Structure(html_text(assemble(run, language), language, View()))
+    page = Structure(html_text(document, language, View()))
 
     assert page.unclosed == []
     assert len(page.ids) == len(set(page.ids))

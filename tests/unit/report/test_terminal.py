@@ -9,12 +9,12 @@ import pytest
 
 from ascend_sn.report.assemble import assemble
 from ascend_sn.report.document import Document
-from ascend_sn.report.language import CODES, Language
+from ascend_sn.report.language import CODES, Code, Language
 from ascend_sn.report.terminal import write_screen
 from ascend_sn.report.views import View, telling_ranks, view_of
 from ascend_sn.report.wrapping import cell_width
 from tests.timeline import insert, timeline
-from tests.unit.report.drawn import DrawnRun, add_rank, nothing, two_ranks
+from tests.unit.report.drawn import DrawnRun, add_rank, drawn_document, nothing, two_ranks
 
 ENGLISH = Language.load("en")
 
@@ -27,14 +27,14 @@ def screen(document: Document, language: Language = ENGLISH, view: View | None =
 
 @pytest.fixture(scope="module")
 def document() -> Document:
-    return assemble(two_ranks(), ENGLISH)
+    return drawn_document()
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_it_fits_one_screen_of_80_columns(code: str) -> None:
-    language = Language.load("zh" if code == "zh" else "en")
+    chosen: Code = "zh" if code == "zh" else "en"
 
-    lines = screen(assemble(two_ranks(), language), language).splitlines()
+    lines = screen(drawn_document(chosen), Language.load(chosen)).splitlines()
 
     assert len(lines) <= 45
     assert max(cell_width(line) for line in lines) <= 80
