@@ -24,6 +24,7 @@ from ascend_sn.replay.edits import (
 from ascend_sn.replay.graph import StepGraph, TimeClass
 from ascend_sn.replay.host_transforms import gc_removed, launches_removed, syncs_removed
 from ascend_sn.replay.input_transforms import copies_pinned, input_hidden
+from ascend_sn.replay.jobs import jobs
 from ascend_sn.replay.memory_transforms import MemoryChange, activation_bytes, batch_doubled, recomputed
 from ascend_sn.replay.operator_transforms import chains_of, fused, lower_precision, operators_to, operators_to_cohort
 from ascend_sn.replay.plan import Candidate, Plan, PlanStep
@@ -71,6 +72,7 @@ __all__ = [
     "fused",
     "gc_removed",
     "input_hidden",
+    "jobs",
     "launches_removed",
     "lower_precision",
     "operators_to",

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.clock_offsets import offsets_between
+from ascend_sn.replay.jobs import jobs
 
 __all__ = ["HOST_KINDS", "MAX_PROFILES", "Choice", "Scope", "Window", "choose"]
 
@@ -77,12 +78,14 @@ def choose(
 
     Args:
         db: A connection with the tables `profile`, `step`, `collective`, `operator`, `host_call`, `kernel`.
-        profile_ids: Profiles to choose from; all by default.
+        profile_ids: Profiles to choose from; those of the largest job by default.
         inferred: Whether inferred steps will do where none is marked; else the whole capture is taken.
         max_profiles: Profiles to choose at most.
     """
+    if profile_ids is None:
+        profile_ids = next(iter(jobs(db)), ())
     rows = db.execute("select profile_id, rank, coalesce(device_kind, 'host') from profile order by all").fetchall()
-    found = {row[0]: (row[1], row[2]) for row in rows if profile_ids is None or row[0] in set(profile_ids)}
+    found = {row[0]: (row[1], row[2]) for row in rows if row[0] in set(profile_ids)}
     keys = _steps(db, list(found), inferred)
     steady = _without_warm_up(keys)
     if not steady:

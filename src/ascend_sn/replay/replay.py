@@ -68,7 +68,8 @@ class Replay:
 
         Args:
             run: An opened run, or a connection with its tables.
-            profile_ids: Profiles to replay; by default at most 64, chosen by wait.
+            profile_ids: Profiles to replay; by default those of the largest job (see `jobs`). Of more than 64 so
+                many are chosen by wait.
 
         Returns:
             The replay, or why there is none.

@@ -101,14 +101,14 @@ def load_tasks(db: DuckDBPyConnection, window: Window, profile: int, origin_ns: 
 
 
 _OPERATORS: Final = """
-    select operator_id as row_id, ts_ns, dur_ns, thread as lane, name, phase, module, operator_id
+    select operator_id as row_id, ts_ns, dur_ns, coalesce(thread, '') as lane, name, phase, module, operator_id
     from operator
     where profile_id = $profile and dur_ns >= 0 and ts_ns < $to and ts_ns + dur_ns >= $from
     order by ts_ns, dur_ns desc, operator_id
 """
 
 _CALLS: Final = """
-    select host_call_id as row_id, ts_ns, dur_ns, thread as lane, name, level as kind
+    select host_call_id as row_id, ts_ns, dur_ns, coalesce(thread, '') as lane, name, level as kind
     from host_call
     where profile_id = $profile and dur_ns >= 0 and ts_ns < $to and ts_ns + dur_ns >= $from
     order by ts_ns, dur_ns desc, host_call_id
@@ -120,7 +120,7 @@ _KERNELS: Final = """
         select *, coalesce(device_id, 0)::varchar || '/' || coalesce(stream, kind) as lane,
                $step is not null and coalesce(step_id < $step, false) as carried
         from kernel
-        where profile_id = $profile
+        where profile_id = $profile and ts_ns is not null and dur_ns >= 0
           and (
               $step is null
               or step_id = $step

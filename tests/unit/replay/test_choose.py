@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.replay import Replay, Unpriced
+from ascend_sn.replay import Replay, Unpriced, jobs
 from ascend_sn.replay.choose import choose
 from tests.timeline import empty_tables, insert, timeline
 from tests.unit.replay.drawings import host_capture, replay_of
@@ -144,3 +144,27 @@ def test_few_steps_are_said(steps: int, expected: str | None) -> None:
 
     said = [remark.message_id for remark in replay.remarks]
     assert (expected in said) if expected else ("replay.few-steps" not in said)
+
+
+def test_profiles_that_meet_are_one_job() -> None:
+    db = run_of({profile: [10, 10] for profile in range(5)})
+    db.execute("update profile set rank = null")
+    for profile, group in ((1, "a"), (3, "a"), (3, "b"), (4, "b")):
+        insert(db, "collective", profile_id=profile, collective_id=0, op="allreduce", group_id=group, ts_ns=0, dur_ns=1)
+
+    assert jobs(db) == ((1, 3, 4), (0,), (2,))
+    assert [window.profile_id for window in choose(db).windows] == [1, 3, 4]
+
+
+def test_ranks_of_one_capture_are_one_job_even_where_nothing_says_that_they_meet() -> None:
+    db = run_of({profile: [10, 10] for profile in range(3)})
+    db.execute("update profile set device_kind = 'cuda' where profile_id = 1")
+
+    assert jobs(db) == ((0, 2), (1,))
+
+
+def test_two_captures_of_one_rank_are_two_jobs() -> None:
+    db = run_of({0: [10, 10], 1: [10, 10]})
+    db.execute("update profile set rank = 0")
+
+    assert jobs(db) == ((0,), (1,))
