@@ -263,7 +263,7 @@ def _error(kind: type[errors.AscendSnError]) -> tuple[str, str, str]:
 
 
 def _signature(name: str, function: Callable[..., Any]) -> str:
-    return f"```python\n{name}{_plain(inspect.signature(function))}\n```"
+    return f"```text\n{name}{_plain(inspect.signature(function))}\n```"
 
 
 def _plain(signature: inspect.Signature) -> str:
