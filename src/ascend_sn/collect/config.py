@@ -28,7 +28,7 @@ FIELDS = (
     "schedule",
     "max_size",
 )
-BACKENDS = ("auto", "host", "torch", "off")
+BACKENDS = ("auto", "host", "torch", "torch_npu", "off")
 DEFAULT_MAX_SIZE = 2 << 30
 _ALIASES = ("enable通信",)
 
@@ -52,7 +52,8 @@ class ProfilerConfig:
         comm_level: 1 records the time of each collective, 2 also size and group, 3 also its parts where the
             device gives them.
         backend: `host` records what the program marks and nothing else, `torch` records through PyTorch's
-            profiler (processor and CUDA), `auto` through that of the framework that the program has loaded.
+            profiler (processor and CUDA), `torch_npu` through that of Ascend, `auto` through that of the framework
+            that the program has loaded.
             `off` records nothing at all: every call is taken and does nothing.
         schedule: Which steps to record, counted by `step()`; None records all. A `Schedule`, or its parts as a
             dict.

@@ -152,6 +152,35 @@ class Profiler:
             except Exception:  # noqa: BLE001 - the boundary to the user's program
                 self._faults.exception("save")
 
+    def export(self, format: str, path: str | os.PathLike[str] | None = None) -> str | None:
+        """Write the recording in another form, by a process of its own, and return where it lies.
+
+        Args:
+            format: `csv`, `parquet` (a folder with a file per table), `json` (the analysis), `html` (the report) or
+                `arrow` (the events).
+            path: Where to; beside the recording, named after the format, when not given.
+
+        Returns:
+            The path; None when nothing was recorded or it could not be made, which is logged.
+
+        Raises:
+            ValueError: The format is none of these.
+        """
+        from ascend_sn.collect.export import FORMATS, export_recording
+
+        if format not in FORMATS:
+            raise ValueError(f"export knows the formats {', '.join(FORMATS)}, not {format!r}")
+        try:
+            self.save()
+            folder = self.output_folder
+            if folder is None:
+                self._faults.warning("export", "nothing was recorded, so nothing was exported")
+                return None
+            return export_recording(folder, format, None if path is None else os.fspath(path))
+        except Exception:  # noqa: BLE001 - the boundary to the user's program
+            self._faults.exception("export")
+            return None
+
     def start_op(
         self,
         name: str,

@@ -10,6 +10,9 @@ from __future__ import annotations
 TRACE_NAME = "train.trace"
 NAMES_NAME = "names.trace"
 
+NPU_FOLDER = "torch_npu"
+"""Folder beside the two files that holds the exports of torch_npu's profiler, where that was at work."""
+
 TRACE_VERSION = 1
 """Format version of both files; a reader reads every version up to its own."""
 

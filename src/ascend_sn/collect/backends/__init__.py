@@ -39,13 +39,14 @@ __all__ = ["backend_of"]
 
 HOST = "host"
 TORCH = "torch"
+TORCH_NPU = "torch_npu"
 AUTO = "auto"
 
 
 def backend_of(config: ProfilerConfig, clock: Clock, folder: str) -> Backend | None:
     """Return the backend that the settings ask for; None where only the program's own spans are recorded.
 
-    `auto` takes the framework that the program has loaded.
+    `auto` takes the framework that the program has loaded: torch_npu, else torch, else none.
 
     Args:
         config: The settings of the session.
@@ -57,7 +58,12 @@ def backend_of(config: ProfilerConfig, clock: Clock, folder: str) -> Backend | N
     """
     name = config.backend
     if name == AUTO:
-        name = TORCH if config.enable_ops and TORCH in sys.modules else HOST
+        frameworks = (TORCH_NPU, TORCH) if config.enable_ops else ()
+        name = next((module for module in frameworks if module in sys.modules), HOST)
+    if name == TORCH_NPU:
+        from ascend_sn.collect.backends.npu import NpuBackend
+
+        return NpuBackend(config, clock, folder)
     if name == TORCH:
         from ascend_sn.collect.backends.torch_profiler import TorchBackend
 

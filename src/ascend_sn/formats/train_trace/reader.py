@@ -17,6 +17,7 @@ from ascend_sn.formats.train_trace import marks, spans
 from ascend_sn.formats.train_trace.coverage import coverage_of, framework_coverage
 from ascend_sn.formats.train_trace.framework import about_windows, sifted_of
 from ascend_sn.formats.train_trace.names import Names, Small, read_names
+from ascend_sn.formats.train_trace.npu import npu_captures, npu_members
 from ascend_sn.formats.train_trace.stream import Events, is_trace_head, read_events
 from ascend_sn.model import trace_schema as schema
 from ascend_sn.model.capture import Capture, DeviceKind, ProfileHeader
@@ -85,19 +86,20 @@ def _traces(path: Path) -> list[Path]:
 
 
 def _members(path: Path) -> list[Path]:
-    names = [trace.with_name(schema.NAMES_NAME) for trace in _traces(path)]
-    return sorted([*_traces(path), *(name for name in names if name.is_file())])
+    traces = _traces(path)
+    names = [name for trace in traces if (name := trace.with_name(schema.NAMES_NAME)).is_file()]
+    return sorted([*traces, *names, *(file for trace in traces for file in npu_members(trace.parent))])
 
 
 def _read(source: Source) -> list[Capture]:
     traces = _traces(source.path)
     if len(traces) == 1:
-        return [_capture(source, traces[0])]
+        return _captures(source, traces[0])
     captures: list[Capture] = []
     failures: list[InputError] = []
     for path in traces:
         try:
-            captures.append(_capture(source, path))
+            captures += _captures(source, path)
         except InputError as error:
             failures.append(error)
     if not captures:
@@ -107,12 +109,21 @@ def _read(source: Source) -> list[Capture]:
     return captures
 
 
-def _capture(source: Source, path: Path) -> Capture:
+def _captures(source: Source, path: Path) -> list[Capture]:
     ledger = Ledger()
     file = _relative(source, path)
     trace = _trace(source, path, file, ledger)
     windows = about_windows(trace.of(schema.CAPTURE), trace.names, file, ledger)
     kind, launch_count = _kind_of_header(trace), 0
+    if windows and windows[0].get("folder") == schema.NPU_FOLDER:
+        noted = Ledger(list(ledger.entries))
+        _, marked = _marked(trace, _threads(trace), file, noted)
+        starts = np.sort(trace.of(schema.CAPTURE).ts_ns)
+        found = npu_captures(source, path, _header(source, path, trace, "npu"), marked, starts, noted)
+        if found:
+            return found
+        ledger.entries += [entry for entry in noted.entries if entry.kind in ("missing_export", "unreadable")]
+        windows = []
     if windows:
         kind, tables, launch_count = _framework_tables(trace, windows[0], file, ledger)
     else:
@@ -130,7 +141,7 @@ def _capture(source: Source, path: Path) -> Capture:
         capture.coverage = framework_coverage(capture, windows[0], launch_count)
     else:
         capture.coverage = coverage_of(tables, trace.config, kind == "host")
-    return capture
+    return [capture]
 
 
 def _relative(source: Source, path: Path) -> str:

@@ -1,0 +1,125 @@
+"""The field cases of recording, and the exports."""
+
+from __future__ import annotations
+
+import csv
+import logging
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import ascend_sn
+from ascend.profiler import Profiler
+from tests.shared_data import shared_root
+
+CASE = Path(shared_root() or "absent") / "cases" / "dv18_short_schedule" / "workload.py"
+
+
+@pytest.mark.skipif(not CASE.exists(), reason="the shared cases are not here")
+@pytest.mark.parametrize(
+    ("steps", "said", "recorded"),
+    [
+        (0, "schedule needs 5 steps, saw 0; nothing recorded", None),
+        (1, "schedule needs 5 steps, saw 1; nothing recorded", None),
+        (3, "schedule needs 5 steps, saw 3; 1 of 3 steps recorded", 1),
+        (5, "", 3),
+    ],
+)
+def test_dv18_a_program_that_ends_before_its_schedule(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    steps: int,
+    said: str,
+    recorded: int | None,
+) -> None:
+    monkeypatch.setenv("N", str(steps))
+    train: Any = runpy.run_path(str(CASE))["train"]
+    schedule = {"wait": 1, "warmup": 1, "active": 3, "repeat": 1}
+    profiler = Profiler(output_path=tmp_path / "run", schedule=schedule)
+
+    with caplog.at_level(logging.WARNING):
+        profiler.start()
+        train(profiler.step)
+        profiler.stop()
+
+    assert said in caplog.text
+    assert bool(caplog.records) == bool(said)
+    assert (tmp_path / "run").exists() == (recorded is not None)
+    if recorded is not None:
+        with ascend_sn.open(tmp_path / "run") as run:
+            ((found,),) = run.sql("select count(*) from step").fetchall()
+            ((linears,),) = run.sql("select count(*) from operator where name = 'aten::linear'").fetchall()
+            marked = run.sql("select count from damage where kind = 'short_schedule'").fetchall()
+        assert (found, linears) == (recorded, recorded)
+        assert marked == [(3 - recorded,)][: 3 - recorded]
+
+
+def test_dv19_start_twice_stop_twice_and_a_bad_path_with_operators(tmp_path: Path) -> None:
+    from ascend_sn.errors import ProfilerPathError, ProfilerStateError
+
+    (tmp_path / "file.txt").touch()
+    profiler = Profiler(output_path=tmp_path / "run")
+
+    with pytest.raises(ProfilerPathError, match=r"file\.txt"):
+        profiler.start(output_dir=tmp_path / "file.txt" / "x")
+    profiler.start()
+    with pytest.raises(ProfilerStateError):
+        profiler.start()
+    torch.ones(3).add(1)
+    profiler.stop()
+    profiler.stop()
+
+    def failing() -> None:
+        with profiler:
+            torch.ones(3).mul(2)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failing()
+    assert not profiler.is_recording
+    with ascend_sn.open(tmp_path / "run") as run:
+        ((sessions,),) = run.sql("select session_count from profile").fetchall()
+        names = [name for (name,) in run.sql("select name from operator order by ts_ns").fetchall()]
+    assert sessions == 2
+    assert [name for name in names if name in ("aten::add", "aten::mul")] == ["aten::add", "aten::mul"]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Profiler:
+    profiler = Profiler(output_path=tmp_path_factory.mktemp("exported") / "run", backend="host")
+    for _ in range(3):
+        with profiler.op("forward"):
+            pass
+        profiler.step()
+    profiler.stop()
+    return profiler
+
+
+def test_export_writes_a_file_per_table(recorded: Profiler) -> None:
+    path = recorded.export("csv")
+
+    assert path is not None
+    with Path(path, "step.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["step"] for row in csv.DictReader(file)] == ["0", "1", "2"]
+
+
+def test_export_to_arrow_and_html(recorded: Profiler, tmp_path: Path) -> None:
+    arrow = recorded.export("arrow", tmp_path / "events.arrow")
+    page = recorded.export("html", tmp_path / "report.html")
+
+    assert arrow == str(tmp_path / "events.arrow")
+    assert page is not None
+    assert Path(page).read_text(encoding="utf-8").startswith("<!")
+
+
+def test_export_of_nothing_and_to_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    profiler = Profiler(output_path=tmp_path)
+
+    with pytest.raises(ValueError, match="csv, json, parquet, arrow, html"):
+        profiler.export("pdf")
+    assert profiler.export("csv") is None
+    assert "nothing was recorded" in caplog.text
