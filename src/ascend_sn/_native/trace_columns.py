@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ __all__ = [
     "ArgColumns",
     "Strings",
     "TraceColumns",
+    "texts_at",
 ]
 
 # Kinds of an argument's value.
@@ -59,6 +60,21 @@ class Strings(Sequence[str]):
         values, valid = np.empty(len(codes), np.int64), np.empty(len(codes), np.uint8)
         _core.strings_integers(self.handle, np.ascontiguousarray(codes, np.int32), values, valid)
         return values, valid.view(np.bool_)
+
+
+class ByCode(Protocol):
+    """Texts by code."""
+
+    def __getitem__(self, index: int, /) -> str:
+        """Return the text of a code."""
+
+
+def texts_at(strings: ByCode, codes: NDArray[np.integer[Any]]) -> list[str]:
+    """Return the texts of many codes, none of them negative; twice as quick as one by one."""
+    if not isinstance(strings, Strings):
+        return [strings[code] for code in codes.tolist()]
+    text, texts = _core.strings_text, strings.handle
+    return [text(texts, code) for code in codes.tolist()]
 
 
 class ArgColumn(NamedTuple):

@@ -30,6 +30,7 @@ from ascend_sn._native.trace_columns import (
     ArgColumns,
     Strings,
     TraceColumns,
+    texts_at,
 )
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "TraceColumns",
     "scan",
     "scan_blocks",
+    "texts_at",
 ]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -210,17 +211,15 @@ def concatenate(table: Table, parts: Sequence[Rows]) -> Rows:
 
 def _joined(columns: list[ColumnData]) -> ColumnData:
     if columns and isinstance(columns[0], Text):
-        numbers: dict[str, int] = {}
+        texts = [column for column in columns if isinstance(column, Text)]
+        if len(texts) != len(columns):
+            raise TypeError("text and numbers cannot be joined")
+        distinct = dict.fromkeys(chain.from_iterable(text.values for text in texts))
+        numbers = dict(zip(distinct, range(len(distinct)), strict=True))
         codes = [np.zeros(0, np.int32)]
-        for column in columns:
-            if not isinstance(column, Text):
-                raise TypeError("text and numbers cannot be joined")
-            table = np.fromiter(
-                (numbers.setdefault(value, len(numbers)) for value in column.values),
-                np.int32,
-                len(column.values),
-            )
-            codes.append(np.append(table, np.int32(-1))[column.codes])
+        for text in texts:
+            table = np.fromiter(map(numbers.__getitem__, text.values), np.int32, len(text.values))
+            codes.append(np.append(table, np.int32(-1))[text.codes])
         return Text(np.concatenate(codes), list(numbers))
     values: list[npt.NDArray[Any]] = []
     valid: list[Bool] = []

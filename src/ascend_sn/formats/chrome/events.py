@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ascend_sn._native.trace_scan import TraceColumns
+from ascend_sn._native.trace_scan import TraceColumns, texts_at
 from ascend_sn.formats.chrome.texts import Codes
 from ascend_sn.model.rows import Int64, Nullable
 
@@ -149,8 +149,8 @@ def lookup(codes: Codes, strings: Sequence[str], function: Callable[[str], int],
     seen = np.zeros(limit + 1, np.bool_)
     seen[codes] = True
     table = np.full(limit + 1, absent, np.int8)
-    for code in np.flatnonzero(seen[:limit]).tolist():
-        table[code] = function(strings[code])
+    used = np.flatnonzero(seen[:limit])
+    table[used] = [function(text) for text in texts_at(strings, used)]
     return table[codes]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ascend_sn._native.trace_scan import texts_at
 from ascend_sn.model.rows import Int64, Nullable, Text
 
 __all__ = ["Codes", "distinct", "distinct_pairs", "mapped_integers", "mapped_text", "text_column"]
@@ -38,7 +39,7 @@ def distinct_pairs(first: Codes, second: Codes) -> tuple[Codes, Codes, Codes]:
 def text_column(codes: Codes, strings: Sequence[str]) -> Text:
     """Return a text column that holds only the strings it uses; negative codes are null."""
     used, renumbered = distinct(codes)
-    return Text(renumbered, [strings[code] for code in used.tolist()])
+    return Text(renumbered, texts_at(strings, used))
 
 
 def mapped_text(codes: Codes, strings: Sequence[str], function: Callable[[str], str | None]) -> Text:
@@ -49,7 +50,7 @@ def mapped_text(codes: Codes, strings: Sequence[str], function: Callable[[str], 
 def mapped_integers(codes: Codes, strings: Sequence[str], function: Callable[[str], int | None]) -> Nullable:
     """Return whole numbers of `function(text)`, called once for every distinct text; None is null."""
     used, renumbered = distinct(codes)
-    return expand([function(strings[code]) for code in used.tolist()], renumbered)
+    return expand([function(text) for text in texts_at(strings, used)], renumbered)
 
 
 def expand(numbers: Sequence[int | None], row: npt.NDArray[Any]) -> Nullable:

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ascend_sn._native.trace_scan import ArgColumn, Strings, TraceColumns, scan_blocks
+from ascend_sn._native.trace_scan import ArgColumn, Strings, TraceColumns, scan_blocks, texts_at
 from ascend_sn.model.ledger import Ledger, Severity
 from ascend_sn.model.rows import Int64, Nullable, Text
 
@@ -117,14 +117,14 @@ class TraceEvents:
             used, positions = np.unique(codes, return_inverse=True)
             missing = int(np.searchsorted(used, 0))
             compact = np.where(positions < missing, -1, positions - missing).astype(np.int32)
-            return Text(compact, [self.strings[code] for code in used[missing:].tolist()])
+            return Text(compact, texts_at(self.strings, used[missing:]))
         # Against many strings a table is quicker than sorting.
         table = np.full(len(self.strings) + 1, -1, np.int32)
         present = np.zeros(len(self.strings) + 1, np.bool_)
         present[codes] = True
         there = np.flatnonzero(present[:-1])
         table[there] = np.arange(len(there), dtype=np.int32)
-        return Text(table[codes], [self.strings[code] for code in there.tolist()])
+        return Text(table[codes], texts_at(self.strings, there))
 
     def argument_codes(self, key: str, events: Int64) -> Codes:
         """Return codes of an argument's text for some events, -1 where absent."""
