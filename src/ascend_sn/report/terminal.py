@@ -110,7 +110,7 @@ class _Screen:
 
     def _verdict(self) -> None:
         said = [statement.text for statement in self.document.verdict]
-        self._labelled("verdict.title", said, "bold")
+        self._labelled("verdict.title", said, "bold", first_style="bold")
 
     def _breakdown(self) -> None:
         section = self.document.breakdown
@@ -120,13 +120,13 @@ class _Screen:
         whole = section.scope == "whole capture"
         self._heading("breakdown.title", "breakdown.of-capture" if whole else "breakdown.of-step")
         steps = telling_ranks(section.ranks, _RANKS)
-        table = self._table("", "column.capture" if whole else "column.step", gap=1)
+        table = self._table("", "column.capture" if whole else "column.step")
         for name, colour, sign, plain_sign in _PARTS:
             heading = Text(plain_sign if self.plain_bars else sign, style=colour)
             table.add_column(heading.append(" " + self.language.text(f"part.{name}")), justify="right", no_wrap=True)
         for step in steps:
             values = [getattr(step, part[0]) for part in _PARTS]
-            cells = [f"{duration_text(value)} {share_text(value, step.window_ns):>6}" for value in values]
+            cells = [f"{duration_text(value)} {share_text(value, step.window_ns):>5}" for value in values]
             table.add_row(rank_text(step.rank, self.language), duration_text(step.window_ns), *cells)
         self._print(table)
         if len(steps) <= _RANKS_WITH_BARS:
@@ -309,13 +309,14 @@ class _Screen:
     def _absent(self, title: str, text: str) -> None:
         self._labelled(title, [text], "bold")
 
-    def _labelled(self, label: str, lines: Sequence[str], style: str) -> None:
+    def _labelled(self, label: str, lines: Sequence[str], style: str, *, first_style: str = "not bold") -> None:
         heading = self.language.text(label)
         width = max(cell_width(heading), _LABEL) + 2
-        for line in lines:
+        for number, line in enumerate(lines):
             for part in wrapped(line, self.columns - width):
-                first = Text(heading + " " * (width - cell_width(heading)), style=style)
-                self.console.print(first.append(part, style="not bold default"), soft_wrap=True)
+                shown = Text().append(heading + " " * (width - cell_width(heading)), style=style)
+                shown.append(part, style="not bold" if number else first_style)
+                self.console.print(shown, soft_wrap=True)
                 heading = ""
 
     def _indented(self, lines: Sequence[str], *, more: int = 0) -> None:
@@ -327,8 +328,8 @@ class _Screen:
     def _line(self, text: Text) -> None:
         self.console.print(Text(" " * _INDENT).append(text), soft_wrap=True)
 
-    def _table(self, *columns: str, gap: int = 2) -> Table:
-        table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim", show_edge=False)
+    def _table(self, *columns: str) -> Table:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
         for number, column in enumerate(columns):
             heading = self.language.text(column) if column else ""
             table.add_column(heading, justify="right" if number and column else "left", no_wrap=True)
@@ -339,7 +340,7 @@ class _Screen:
 
     def _bar(self, step: MedianStep) -> Text:
         label = rank_text(step.rank, self.language) + "  "
-        bar = Text(label, style="dim")
+        bar = Text().append(label, style="dim")
         length = self.columns - _INDENT - len(label)
         drawn, until = 0, 0
         for name, colour, sign, plain_sign in _PARTS:

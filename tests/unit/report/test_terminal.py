@@ -58,7 +58,7 @@ def test_health_comes_first_then_the_verdict_then_the_breakdown(document: Docume
 
 
 def test_the_parts_of_a_step_are_told_with_their_shares(document: Document) -> None:
-    (line,) = [line for line in screen(document).splitlines() if line.startswith("  rank 0 10 ns")]
+    (line,) = [line for line in screen(document).splitlines() if line.startswith("  rank 0  10 ns")]
 
     assert " ".join(line.split()) == "rank 0 10 ns 5 ns 50 % 3 ns 30 % 0 ns 0 % 2 ns 20 %"
 
