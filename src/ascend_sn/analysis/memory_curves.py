@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,10 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.model.rows import Int64
 from ascend_sn.model.trace_schema import RESIDENT_COUNTER
 
-__all__ = ["MemoryCurve", "memory_curves"]
+__all__ = ["PROCESS", "MemoryCurve", "memory_curves"]
+
+PROCESS: Final = "process"
+"""Component that stands for the resident memory of the process."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def memory_curves(db: DuckDBPyConnection) -> list[MemoryCurve]:
             where kind in ('alloc', 'free') and profile_id not in (select profile_id from sampled)
         ),
         resident as (
-            select profile_id, rank, 'process' as component, 'curve' as source, ts_ns, value::bigint as bytes, 0 as
+            select profile_id, rank, $process as component, 'curve' as source, ts_ns, value::bigint as bytes, 0 as
             place from counter where name = $resident
               and profile_id not in (select profile_id from sampled union all select profile_id from events)
         )
@@ -95,7 +98,7 @@ def memory_curves(db: DuckDBPyConnection) -> list[MemoryCurve]:
         select * from resident
         order by profile_id, component, ts_ns, place, bytes
         """,
-        {"resident": RESIDENT_COUNTER},
+        {"resident": RESIDENT_COUNTER, "process": PROCESS},
     ).fetchnumpy()
     return [_curve(rows, part) for part in _runs(rows)]
 

@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 from ascend_sn._native.intervals import union
 from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.floor_trend import floor_trend, onset_of
-from ascend_sn.analysis.memory_curves import MemoryCurve, memory_curves
+from ascend_sn.analysis.memory_curves import PROCESS, MemoryCurve, memory_curves
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import rows_relation
 from ascend_sn.model.rows import Int64
@@ -49,8 +49,8 @@ def memory_leak(db: DuckDBPyConnection) -> DuckDBPyRelation:
 
     See `floor_trend` for the test. The onset is the step from which the floor rises. The phase is the one of data,
     forward, backward and optimizer over whose ranges on the host the level grows most per step, if it does in more than
-    half of the growth. Where the program logged `memory_capacity_bytes`, steps_left is what is left of it above the
-    last step's peak over the slope.
+    half of the growth (not told from the resident memory of a process). Where the program logged
+    `memory_capacity_bytes`, steps_left is what is left of it above the last step's peak over the slope.
 
     Args:
         db: A connection with the tables `memory_sample`, `memory_event`, `counter`, `step`, `operator`, `metric`.
@@ -119,7 +119,8 @@ def _judged(
     row["onset_step_id"] = int(steps["step_id"][onset])
     number = steps["step"][onset]
     row["onset_step"] = None if number is np.ma.masked else int(number)
-    row["phase"] = _growing_phase(db, curve, start[onset:], end[onset:], trend.slope)
+    if curve.component != PROCESS:  # sampled some milliseconds late, often in the phase after
+        row["phase"] = _growing_phase(db, curve, start[onset:], end[onset:], trend.slope)
     if row["capacity_bytes"] is not None:
         row["steps_left"] = max(row["capacity_bytes"] - row["last_peak_bytes"], 0) / trend.slope
     return row
