@@ -14,6 +14,7 @@ from ascend_sn.analysis import (
     affinity_matches as _affinity_matches,
     allocator_cost as _allocator_cost,
     alpha_beta as _alpha_beta,
+    capture_differences as _capture_differences,
     clock_offsets as _clock_offsets,
     collective_parts as _collective_parts,
     communication_summary as _communication_summary,
@@ -62,6 +63,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _data_quality.QUALITY,
     _data_quality.DATA_SCORE,
     _rank_presence.ANALYSIS,
+    _capture_differences.ANALYSIS,
     _clock_offsets.ANALYSIS,
     _step_breakdown.ANALYSIS,
     _exported_steps.ANALYSIS,
@@ -140,6 +142,7 @@ def _public(analysis: Analysis) -> Callable[[Run], DuckDBPyRelation]:
 data_quality = _public(_data_quality.QUALITY)
 data_score = _public(_data_quality.DATA_SCORE)
 rank_presence = _public(_rank_presence.ANALYSIS)
+capture_differences = _public(_capture_differences.ANALYSIS)
 clock_offsets = _public(_clock_offsets.ANALYSIS)
 step_breakdown = _public(_step_breakdown.ANALYSIS)
 exported_steps = _public(_exported_steps.ANALYSIS)
@@ -190,6 +193,7 @@ __all__ = [
     "affinity_matches",
     "allocator_cost",
     "alpha_beta",
+    "capture_differences",
     "clock_offsets",
     "collective_parts",
     "communication_overlap",

@@ -42,7 +42,8 @@ def combined_presence(db: DuckDBPyConnection) -> DuckDBPyRelation:
     Returns:
         One row (none without profiles): expected (null when unknown), expected_is_exact, basis (`world_size`,
         `group` or `none`), present (distinct ranks), profiles, missing_ranks (text: the first twenty, by
-        commas; only where expected is known exactly), duplicate_ranks (ranks with several profiles),
+        commas; only where expected is known exactly), duplicate_ranks (ranks with several profiles), extra_ranks
+        (ranks beyond the stated world size),
         unknown_rank_count (profiles without a rank).
     """
     return db.sql(f"""
@@ -76,13 +77,18 @@ def combined_presence(db: DuckDBPyConnection) -> DuckDBPyRelation:
                 limit 20
             )
         ),
+        extra as (
+            select string_agg(distinct rank, ',' order by rank) as extra_ranks
+            from {COMBINED_VIEW}, stated
+            where rank >= stated.world_size
+        ),
         duplicates as (
             select string_agg(rank, ',' order by rank) as duplicate_ranks
             from (select rank from {COMBINED_VIEW} where rank is not null group by rank having count(*) > 1)
         )
-        select expected, expected_is_exact, basis, present, profiles, missing_ranks, duplicate_ranks,
+        select expected, expected_is_exact, basis, present, profiles, missing_ranks, duplicate_ranks, extra_ranks,
                unknown_rank_count
-        from expected, missing, duplicates
+        from expected, missing, duplicates, extra
     """)
 
 
