@@ -10,9 +10,28 @@
 #include <arm_neon.h>
 #endif
 
+static inline int is_space(uint8_t c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
 static inline const uint8_t *skip_space(const uint8_t *p)
 {
-    while (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')
+    /* Most often there is none or one; indented files have a line end and a dozen. */
+    if (!is_space(*p) || !is_space(*++p))
+        return p;
+#if defined(__SSE2__)
+    const __m128i space = _mm_set1_epi8(' '), line = _mm_set1_epi8('\n');
+    for (;; p += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+        int hits = _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(bytes, space), _mm_cmpeq_epi8(bytes, line)));
+        if (hits == 0xFFFF)
+            continue;
+        p += __builtin_ctz(~(unsigned)hits);
+        break;
+    }
+#endif
+    while (is_space(*p))
         p++;
     return p;
 }
