@@ -88,6 +88,43 @@ def test_dv19_start_twice_stop_twice_and_a_bad_path_with_operators(tmp_path: Pat
     assert [name for name in names if name in ("aten::add", "aten::mul")] == ["aten::add", "aten::mul"]
 
 
+def test_after_a_warm_up_that_no_window_followed_operators_are_recorded_again(tmp_path: Path) -> None:
+    profiler = Profiler(output_path=tmp_path / "run", schedule={"warmup": 1, "active": 1})
+
+    profiler.start()
+    profiler.stop()
+    profiler.start()
+    for _ in range(2):
+        torch.ones(3).add(1)
+        profiler.step()
+    profiler.stop()
+
+    assert set(profiler.fault_counts) == {"short schedule"}
+    with ascend_sn.open(tmp_path / "run") as run:
+        assert run.sql("select count(*) from operator where name = 'aten::add'").fetchall() == [(1,)]
+
+
+def test_a_second_profiler_records_spans_only_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    first, second = Profiler(output_path=tmp_path / "first"), Profiler(output_path=tmp_path / "second")
+
+    with first, second, second.op("forward"):
+        torch.ones(3).add(1)
+
+    assert "torch.profiler is at work already" in caplog.text
+    for folder, kind in (("first", "cpu"), ("second", "host")):
+        with ascend_sn.open(tmp_path / folder) as run:
+            assert run.sql("select device_kind from profile").fetchall() == [(kind,)]
+
+
+def test_beside_a_profiler_of_the_program_itself_only_spans_are_recorded(tmp_path: Path) -> None:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as own:  # noqa: SIM117
+        with Profiler(output_path=tmp_path / "run") as profiler, profiler.op("forward"):
+            torch.ones(3).add(1)
+
+    assert profiler.fault_counts == {"starting the framework's profiler": 1}
+    assert "aten::add" in {event.key for event in own.key_averages()}
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Profiler:
     profiler = Profiler(output_path=tmp_path_factory.mktemp("exported") / "run", backend="host")

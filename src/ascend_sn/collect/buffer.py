@@ -46,6 +46,11 @@ class SpanBuffer:
         self._lost_count = 0
         self._lost_lock = RLock()
 
+    @property
+    def is_half_full(self) -> bool:
+        """Whether it is time to write."""
+        return len(self._rows) >= self._half
+
     def append(self, kind: int, thread: int, name_id: int, ts_ns: int, dur_ns: int, value: int, ref: int) -> None:
         """Add a row."""
         rows = self._rows

@@ -49,6 +49,14 @@ class FrameworkRecorder:
             except Exception:  # noqa: BLE001 - the boundary to the user's program
                 self._give_up("warming up the framework's profiler")
 
+    def cancel(self) -> None:
+        """Undo the warm-up: no window follows."""
+        if self._backend is not None and not self._is_running:
+            try:
+                self._backend.cancel()
+            except Exception:  # noqa: BLE001 - the boundary to the user's program
+                self._give_up("ending the warm-up of the framework's profiler")
+
     def start(self) -> None:
         """Open the window."""
         if self._backend is not None:

@@ -430,6 +430,8 @@ class Profiler:
             trace.recorder.metric(MISSING_STEPS_METRIC, scheduled.missing_steps)
         if was_open:
             trace.end_session()
+        else:
+            trace.cancel_warm_up()
         if scheduled is not None and not scheduled.kept_steps and not trace.has_content:
             self._trace = None
             trace.discard()

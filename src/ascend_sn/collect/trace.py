@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from time import perf_counter_ns, time_ns
+from time import perf_counter, perf_counter_ns, time_ns
 
 from ascend_sn._version import __version__
 from ascend_sn.collect.buffer import SpanBuffer
@@ -20,7 +20,6 @@ from ascend_sn.model.trace_schema import (
     FLUSH_METRIC,
     NAMES_NAME,
     PROCESS_KEY,
-    RESIDENT_COUNTER,
     SPAN_COST_METRIC,
     TRACE_NAME,
     TRACE_VERSION,
@@ -35,15 +34,13 @@ if TYPE_CHECKING:
     from ascend_sn.collect.config import ProfilerConfig
     from ascend_sn.collect.environment import JobPlace
     from ascend_sn.collect.faults import FaultLog
+    from ascend_sn.collect.sampling import Sampler
 
 __all__ = ["Trace", "scratch_recorder"]
 
 BUFFER_ROWS = 16_384
 FLUSH_INTERVAL_S = 0.2
 """Rows wait in memory no longer than this: what a killed process can lose."""
-
-SAMPLE_FLOOR_US = 50_000
-"""The writing thread takes the samples; it wakes no more often than this."""
 
 
 class Trace:
@@ -71,7 +68,8 @@ class Trace:
         self._framework_row_count = 0
         self._span_cost_ns = span_cost_ns
         self._flush_ns = 0
-        self._sampling = False
+        self._sampler: Sampler | None = None
+        self._sample_at_s = self._flush_at_s = 0.0
         self._thread: threading.Thread | None = None
         self._pause = threading.Lock()  # held while the writing thread has nothing to do
         self._pause.acquire()
@@ -104,6 +102,12 @@ class Trace:
         self._framework = FrameworkRecorder(config, self.recorder.clock, self.path, self.names, self._faults)
         self._framework.warm_up()
 
+    def cancel_warm_up(self) -> None:
+        """Undo `warm_up`: no session follows."""
+        if self._framework is not None:
+            self._framework.cancel()
+            self._framework = None
+
     def start_session(
         self, config: ProfilerConfig, tick: Callable[[], None], *, step: int | None = None, with_framework: bool = True
     ) -> None:
@@ -116,14 +120,16 @@ class Trace:
             with_framework: Whether the work of a loaded framework is recorded too.
         """
         interval_s = FLUSH_INTERVAL_S
-        self._sampling = config.enable_memory
-        if config.enable_memory:
-            interval_s = min(max(config.sample_interval, SAMPLE_FLOOR_US) / 1e6, FLUSH_INTERVAL_S)
         if with_framework and self._framework is None:
             self._framework = FrameworkRecorder(config, self.recorder.clock, self.path, self.names, self._faults)
         if self._framework is not None:
             self._framework.start()
-        self.recorder.start_session(_session_text(config, interval_s), time_ns(), step)
+        self.recorder.start_session(_session_text(config), time_ns(), step)
+        if config.enable_memory:
+            self._sampler = self._new_sampler(config)
+            self._sampler.start()
+            interval_s = min(self._sampler.interval_s, FLUSH_INTERVAL_S)
+            self._sample_at_s = perf_counter() + self._sampler.interval_s
         self._stopping = False
         self._thread = threading.Thread(
             target=self._write_until_stopped, args=(interval_s, tick), name="ascend-sn-writer", daemon=True
@@ -140,8 +146,10 @@ class Trace:
         self._thread = None
         if self._framework is not None:
             self._framework.stop()
-        if self._sampling:
-            self.sample()
+        if self._sampler is not None:
+            self._sampler.sample()
+            self._sampler.stop()
+            self._sampler = None
         self.recorder.metric(SPAN_COST_METRIC, self._span_cost_ns)
         self.recorder.metric(FLUSH_METRIC, self._flush_ns)
         self.recorder.end_session()
@@ -166,16 +174,22 @@ class Trace:
         self.recorder.begin_step_here()
 
     def tick(self) -> None:
-        """Take a sample when asked for, and write."""
-        if self._sampling:
-            self.sample()
-        self.flush()
+        """Take a sample when one is due, and write when rows have waited long enough or are many."""
+        now_s = perf_counter()
+        if self._sampler is not None and now_s >= self._sample_at_s:
+            self._sample_at_s = max(self._sample_at_s + self._sampler.interval_s, now_s)
+            self._sampler.sample()
+        if now_s >= self._flush_at_s or self.buffer.is_half_full:
+            self._flush_at_s = now_s + FLUSH_INTERVAL_S
+            self.flush()
 
-    def sample(self) -> None:
-        """Record the memory that the process holds."""
-        resident_bytes = _resident_bytes()
-        if resident_bytes is not None:
-            self.recorder.counter(RESIDENT_COUNTER, "bytes", resident_bytes)
+    def _new_sampler(self, config: ProfilerConfig) -> Sampler:
+        from ascend_sn.collect.sampling import Sampler, utilisation_source
+
+        def device_memory() -> dict[str, int]:
+            return {} if self._framework is None else self._framework.device_memory()
+
+        return Sampler(self.recorder, config.sample_interval, device_memory, utilisation_source(config.device_id))
 
     def flush(self) -> None:
         """Write the waiting rows, their names first; rows of a write that fails are counted as lost.
@@ -338,19 +352,7 @@ def _metadata(config: ProfilerConfig, place: JobPlace, clock: Clock, host: str) 
     }
 
 
-def _session_text(config: ProfilerConfig, interval_s: float) -> str:
+def _session_text(config: ProfilerConfig) -> str:
     import json
 
-    settings = config.as_json_object()
-    if config.enable_memory:
-        settings["achieved_sample_interval_us"] = round(interval_s * 1e6)
-    return json.dumps(settings)
-
-
-def _resident_bytes() -> int | None:
-    """Return the resident memory of this process as Linux counts it; None elsewhere."""
-    try:
-        with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return None
+    return json.dumps(config.as_json_object())

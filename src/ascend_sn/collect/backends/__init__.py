@@ -22,6 +22,9 @@ if TYPE_CHECKING:
         def warm_up(self) -> None:
             """Get ready, so that the start costs less."""
 
+        def cancel(self) -> None:
+            """Undo `warm_up` when no `start` follows."""
+
         def start(self) -> None:
             """Begin to record, on the calling thread and those it works through."""
 

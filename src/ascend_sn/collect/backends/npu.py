@@ -62,6 +62,9 @@ class NpuBackend:
     def warm_up(self) -> None:
         """Nothing: torch_npu gets ready when it starts."""
 
+    def cancel(self) -> None:
+        """Nothing, for the same reason."""
+
     def start(self) -> None:
         """Begin the window."""
         self._start_ns = self._clock.now_ns()

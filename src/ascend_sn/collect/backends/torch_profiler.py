@@ -9,6 +9,7 @@ the allocator and the parameters of collectives.
 from __future__ import annotations
 
 import os
+import threading
 from contextlib import suppress
 from statistics import median
 from time import perf_counter_ns
@@ -28,6 +29,9 @@ __all__ = ["TorchBackend"]
 
 _used_by: dict[str, int] = {}
 """The process that has used torch.profiler, here or before this process was forked."""
+
+_at_work = threading.Lock()
+"""Held by the one window that may be open in a process: torch crashes when two are exported."""
 
 _MARKS = 5
 _EXPORT_NAME = ".window.json"
@@ -69,8 +73,23 @@ class TorchBackend:
         user = _used_by.setdefault("pid", os.getpid())
         if user != os.getpid():
             raise RuntimeError(f"forked from process {user}, which has used torch.profiler: only spans are recorded")
-        self._profile.prepare_trace()
+        if self._is_enabled() or not _at_work.acquire(blocking=False):
+            raise RuntimeError("torch.profiler is at work already: only spans are recorded")
         self._is_ready = True
+        try:
+            self._profile.prepare_trace()
+        except BaseException:
+            self._release()
+            raise
+
+    def cancel(self) -> None:
+        """Undo a warm-up that no window followed, as torch itself does it: by a window of no length."""
+        if self._is_ready:
+            try:
+                self._profile.start_trace()
+                self._profile.stop_trace()
+            finally:
+                self._release()
 
     def start(self) -> None:
         """Begin the window; RuntimeError where another profiler of torch is at work."""
@@ -81,8 +100,13 @@ class TorchBackend:
 
     def stop(self) -> None:
         """End the window."""
-        self._mark()
-        self._profile.stop_trace()
+        try:
+            if not self._is_enabled():
+                raise RuntimeError("somebody else has stopped torch.profiler: the operators are lost")
+            self._mark()
+            self._profile.stop_trace()
+        finally:
+            self._release()
 
     def rows(self, names: NameTable) -> list[Columns]:
         """Export the window, turn it into rows and delete the export."""
@@ -104,6 +128,9 @@ class TorchBackend:
             held[f"cuda:{device}.allocated_bytes"] = cuda.memory_allocated(device)
             held[f"cuda:{device}.reserved_bytes"] = cuda.memory_reserved(device)
         return held
+
+    def _is_enabled(self) -> bool:
+        return bool(self._torch.autograd._profiler_enabled())
 
     def _mark(self) -> None:
         """Put ranges into the window whose moments are known by our own clock."""
@@ -135,3 +162,9 @@ class TorchBackend:
             about["trace_ops_without_match"] = window.unmatched
         kept = ("distributedInfo", "deviceProperties")
         return about | {key: window.metadata[key] for key in kept if window.metadata.get(key)}
+
+    def _release(self) -> None:
+        """Let another window be opened."""
+        if self._is_ready:
+            self._is_ready = False
+            _at_work.release()
