@@ -196,9 +196,11 @@ def _tree(
     }
     totals: dict[tuple[str, str], dict[str, int]] = {}
     own_values: dict[tuple[str, str], tuple[int, int]] = {}
-    for one in np.unique(key).tolist():
-        chosen = key == one
-        values = {name: int(np.asarray(column)[chosen].sum()) for name, column in columns.items()}
+    order = np.argsort(key, kind="stable")
+    found, first = np.unique(key[order], return_index=True)
+    sums = {name: np.add.reduceat(np.asarray(column, np.int64)[order], first) for name, column in columns.items()}
+    for at, one in enumerate(found.tolist()):
+        values = {name: int(column[at]) for name, column in sums.items()}
         number = one % (len(names) + 1) - 1
         place = (str(phases[one // (len(names) + 1)]), names[number] if number >= 0 else "")
         own_values[place] = (values["host_self_ns"], values["device_self_ns"])

@@ -30,7 +30,7 @@ def temporary_churn(db: DuckDBPyConnection) -> DuckDBPyRelation:
     return db.sql(f"""
         with events as (
             select profile_id, rank, kind, size_bytes, device, address, ts_ns, operator_id, operator_name,
-                   count(*) filter (where kind = 'alloc') over (
+                   sum((kind = 'alloc')::integer) over (
                        partition by profile_id, device order by ts_ns, kind desc, address
                        rows between unbounded preceding and current row) as allocations_before
             from memory_event
