@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import logging
 import runpy
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,48 @@ def test_after_a_warm_up_that_no_window_followed_operators_are_recorded_again(tm
     assert set(profiler.fault_counts) == {"short schedule"}
     with ascend_sn.open(tmp_path / "run") as run:
         assert run.sql("select count(*) from operator where name = 'aten::add'").fetchall() == [(1,)]
+
+
+def test_windows_follow_one_another_without_losing_operators_or_stretching_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ascend_sn.collect.framework.WINDOW_S", 0.0)
+    profiler = Profiler(output_path=tmp_path)
+
+    with profiler:
+        for _ in range(4):
+            torch.ones(3).add(1)
+            profiler.step()
+
+    with ascend_sn.open(tmp_path) as run:
+        counted = run.sql("""
+            select s.step, count(*) from step s join operator o on o.name = 'aten::add'
+                and o.ts_ns >= s.ts_ns and o.ts_ns < s.ts_ns + s.dur_ns group by 1 order by 1
+        """).fetchall()
+        overlapping = run.sql("""
+            select count(*) from (select ts_ns - lag(ts_ns + dur_ns) over (order by ts_ns) as after from step)
+            where after <= 0
+        """).fetchall()
+    assert counted == [(0, 1), (1, 1), (2, 1), (3, 1)]
+    assert overlapping == [(0,)]  # the writing of a window lies between two steps
+
+
+def test_what_is_saved_in_the_middle_is_readable_at_once(tmp_path: Path) -> None:
+    profiler = Profiler(output_path=tmp_path / "run")
+    profiler.start()
+    torch.ones(3).add(1)
+    profiler.step()
+
+    profiler.save(intermediate=True)
+
+    shutil.copytree(tmp_path / "run", tmp_path / "copy")
+    torch.ones(3).add(1)
+    profiler.stop()
+    counts = []
+    for folder in ("copy", "run"):
+        with ascend_sn.open(tmp_path / folder) as run:
+            counts += run.sql("select count(*) from operator where name = 'aten::add'").fetchall()
+    assert counts == [(1,), (2,)]
 
 
 def test_a_second_profiler_records_spans_only_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -37,6 +37,11 @@ class FrameworkRecorder:
             faults.exception(f"the backend {config.backend!r}")
 
     @property
+    def is_running(self) -> bool:
+        """Whether the window is open."""
+        return self._is_running
+
+    @property
     def is_due(self) -> bool:
         """Whether the window has become so long that it should be written."""
         return self._is_running and monotonic() - self._started_s > WINDOW_S

@@ -140,6 +140,9 @@ class Profiler:
     def save(self, intermediate: bool = False) -> None:
         """Bring everything recorded so far onto the disk, readable at once; recording goes on if it was on.
 
+        What a framework's profiler holds is written too, which takes some microseconds an operator; call it on the
+        thread that started the recording, and not at every step.
+
         Args:
             intermediate: Says that it is called in the middle of a session; the effect is the same.
         """
@@ -147,6 +150,7 @@ class Profiler:
             try:
                 if self._trace is not None:
                     if self._recorder is not None:
+                        self._trace.write_window(self.config)
                         self._trace.flush()
                     self._trace.sync()
             except Exception:  # noqa: BLE001 - the boundary to the user's program

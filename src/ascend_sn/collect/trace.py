@@ -162,8 +162,14 @@ class Trace:
 
     def turn_window(self, config: ProfilerConfig) -> None:
         """Write what the framework's profiler holds once that is much, and go on; between two steps."""
+        if self._framework is not None and self._framework.is_due:
+            self.write_window(config)
+            self.recorder.begin_step_here()
+
+    def write_window(self, config: ProfilerConfig) -> None:
+        """Write what the framework's profiler holds, and go on; on the thread that started it."""
         framework = self._framework
-        if framework is None or not framework.is_due:
+        if framework is None or not framework.is_running:
             return
         framework.stop()
         self._write_framework_rows()
@@ -171,7 +177,6 @@ class Trace:
         if not self._is_full:
             self._framework = FrameworkRecorder(config, self.recorder.clock, self.path, self.names, self._faults)
             self._framework.start()
-        self.recorder.begin_step_here()
 
     def tick(self) -> None:
         """Take a sample when one is due, and write when rows have waited long enough or are many."""
