@@ -53,8 +53,8 @@ def combined_differences(db: DuckDBPyConnection) -> DuckDBPyRelation:
     Returns:
         One row per setting and unusual value: setting (nested ones by dots), usual_value (the most frequent one;
         of equally frequent ones that of the lowest profile_id) and usual_count (profiles that have it),
-        other_value, other_ranks (the first ten, by commas; `?` for an unknown rank), other_count. `absent` stands
-        for a setting that a capture does not have. Sorted by setting and value.
+        other_value, other_ranks (the first ten, by commas; `?` for an unknown rank), other_count (profiles that have
+        the other value). `absent` stands for a setting that a capture does not have. Sorted by setting and value.
     """
     columns = db.sql(f"select * from {COMBINED_VIEW} order by profile_id").fetchnumpy()
     captures = [

@@ -20,6 +20,7 @@ from ascend_sn.report.document import (
     SCHEMA,
     Breakdown,
     Document,
+    ExportedStep,
     Findings,
     InputPipeline,
     KernelType,
@@ -107,6 +108,7 @@ def _breakdown(facts: Facts, steps: list[MedianStep], phases: list[Phases]) -> B
     if missing is not None:
         section = absent(Breakdown, missing)
         section.input_pipeline = pipeline
+        section.exported = facts.rows("exported_steps", ExportedStep)[:_STEPS_LISTED]
         return section
     whole = {step.scope == WHOLE_CAPTURE for step in steps}
     scope: Literal["step", "whole capture", "mixed"] = (

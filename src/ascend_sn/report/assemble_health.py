@@ -8,7 +8,7 @@ import msgspec
 
 from ascend_sn.advisor.device_data import SilentDevice
 from ascend_sn.advisor.facts import Facts
-from ascend_sn.report.document import Check, Coverage, Damage, Health, Ranks
+from ascend_sn.report.document import Check, Clock, Coverage, Damage, Difference, Health, Ranks
 
 __all__ = ["health_section"]
 
@@ -26,6 +26,7 @@ class _Presence(msgspec.Struct):
     profiles: int
     missing_ranks: str | None
     duplicate_ranks: str | None
+    extra_ranks: str | None
     unknown_rank_count: int
 
 
@@ -75,7 +76,14 @@ def health_section(facts: Facts, silent: list[SilentDevice]) -> Health:
         ranks=_ranks(facts),
         silent_devices=silent,
         not_collected=_not_collected(facts),
+        differences=facts.rows("capture_differences", Difference)[:_ENTRIES_LISTED],
+        clocks=_clocks(facts),
     )
+
+
+def _clocks(facts: Facts) -> list[Clock]:
+    clocks = facts.rows("clock_offsets", Clock)
+    return clocks[:_ENTRIES_LISTED] if len(clocks) > 1 else []
 
 
 def _ranks(facts: Facts) -> Ranks | None:
@@ -88,6 +96,7 @@ def _ranks(facts: Facts) -> Ranks | None:
             **msgspec.structs.asdict(presence),
             "missing_ranks": _numbers(presence.missing_ranks),
             "duplicate_ranks": _numbers(presence.duplicate_ranks),
+            "extra_ranks": _numbers(presence.extra_ranks),
         },
         Ranks,
     )

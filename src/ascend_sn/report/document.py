@@ -19,11 +19,14 @@ __all__ = [
     "SCHEMA",
     "Breakdown",
     "Check",
+    "Clock",
     "Communication",
     "Coverage",
     "Curve",
     "Damage",
+    "Difference",
     "Document",
+    "ExportedStep",
     "Findings",
     "Health",
     "InputPipeline",
@@ -116,6 +119,38 @@ class Ranks(msgspec.Struct, kw_only=True):
     missing_ranks: list[int]
     duplicate_ranks: list[int]
     unknown_rank_count: int
+    extra_ranks: list[int] = []
+
+
+class Difference(msgspec.Struct, kw_only=True):
+    """A setting in which some captures differ from the others; `other_ranks` names at most ten, by commas."""
+
+    setting: str
+    usual_value: str
+    usual_count: int
+    other_value: str
+    other_ranks: str
+    other_count: int
+
+
+class Clock(msgspec.Struct, kw_only=True):
+    """How a rank's clock stands to the reference's; `offset_ns` is null where it cannot be known, see `reason`."""
+
+    rank: int | None
+    offset_ns: int | None
+    error_ns: int | None
+    calls: int
+    method: str
+    reason: str | None
+
+
+class ExportedStep(msgspec.Struct, kw_only=True):
+    """A figure of the exporter's own step trace, under its own name."""
+
+    rank: int | None
+    step: int | None
+    figure: str
+    dur_ns: int
 
 
 class Health(msgspec.Struct, kw_only=True):
@@ -126,6 +161,8 @@ class Health(msgspec.Struct, kw_only=True):
         note_count: Entries of severity `info`.
         silent_devices: Profiles of an accelerator that hold no device record.
         score: 1 - rows that contradict themselves / rows, the worst of all profiles.
+        differences: Settings in which captures of the job differ.
+        clocks: Offsets between the clocks of several ranks, with the error that remains.
     """
 
     damage_count: int
@@ -137,6 +174,8 @@ class Health(msgspec.Struct, kw_only=True):
     ranks: Ranks | None
     silent_devices: list[SilentDevice]
     not_collected: list[Coverage]
+    differences: list[Difference] = []
+    clocks: list[Clock] = []
 
 
 class Profile(msgspec.Struct, kw_only=True):
@@ -199,6 +238,7 @@ class Breakdown(Section, kw_only=True):
     ranks: list[MedianStep] = []
     phases: list[Phases] = []
     input_pipeline: list[InputPipeline] = []
+    exported: list[ExportedStep] = []
 
 
 class KernelType(msgspec.Struct, kw_only=True):

@@ -9,7 +9,15 @@ import msgspec
 from ascend_sn.report.document import Document, Health, Profile
 from ascend_sn.report.language import Code, Language
 from ascend_sn.report.printable import printable
-from ascend_sn.report.wording import coverage_text, damage_text, health_text, rank_text, subject_text
+from ascend_sn.report.wording import (
+    clocks_text,
+    coverage_text,
+    damage_text,
+    difference_text,
+    health_text,
+    rank_text,
+    subject_text,
+)
 
 __all__ = ["DOCTOR_SCHEMA", "DoctorDocument", "doctor_document", "write_health"]
 
@@ -43,6 +51,8 @@ def write_health(document: Document, language: Language, stream: TextIO) -> None
     """Write the health of a run as lines of text."""
     health = document.health
     lines = [subject_text(document, language), "", health_text(health, language, every_check=True)]
+    lines += _part("doctor.clocks", [text for text in [clocks_text(health.clocks, language)] if text], language)
+    lines += _part("doctor.differences", [difference_text(entry, language) for entry in health.differences], language)
     for severity, title in (("damage", "doctor.damage"), ("info", "doctor.notes")):
         entries = [damage_text(entry, language) for entry in health.damage if entry.severity == severity]
         lines += _part(title, entries, language)

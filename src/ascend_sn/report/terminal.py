@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ascend_sn.advisor.median_step import MedianStep
-from ascend_sn.report.document import Document, Operation
+from ascend_sn.report.document import Document, ExportedStep, Operation
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable, shortened
 from ascend_sn.report.quantities import bytes_text, count_text, duration_text, percent_text, rate_text
@@ -20,6 +20,7 @@ from ascend_sn.report.views import View, telling_ranks
 from ascend_sn.report.wording import (
     absence_text,
     damage_lines,
+    difference_text,
     health_text,
     members_text,
     rank_text,
@@ -45,6 +46,8 @@ _KERNELS: Final = 6
 _OPERATORS: Final = 4
 _OPERATIONS: Final = 6
 _PEAKS: Final = 3
+_EXPORTED: Final = ("Computing", "Communication(Not Overlapped)", "Free", "Stage")
+_EXPORTED_COLUMNS: Final = 4
 _LINES: Final = 3
 _RANKS_WITH_BARS: Final = 4
 _INDENT: Final = 2
@@ -106,6 +109,7 @@ class _Screen:
         style = "bold #D55E00" if health.damage_count or health.silent_devices else "bold #009E73"
         self._labelled("health.title", [health_text(health, self.language)], style)
         lines = damage_lines(health, self.language)
+        lines += [difference_text(entry, self.language) for entry in health.differences]
         self._indented(lines[:_LINES], more=len(lines) - _LINES)
 
     def _verdict(self) -> None:
@@ -116,6 +120,7 @@ class _Screen:
         section = self.document.breakdown
         if not section.collected:
             self._absent("breakdown.title", absence_text(section, self.language))
+            self._exported(section.exported)
             return
         whole = section.scope == "whole capture"
         self._heading("breakdown.title", "breakdown.of-capture" if whole else "breakdown.of-step")
@@ -133,6 +138,25 @@ class _Screen:
             for step in steps:
                 self._line(self._bar(step))
         self._indented(self._breakdown_notes(section.ranks, len(steps)))
+
+    def _exported(self, figures: Sequence[ExportedStep]) -> None:
+        """The exporter's own step trace, where there are no kernels to divide the step by."""
+        if not figures:
+            return
+        self._heading("exported.title", "exported.note")
+        names = list(dict.fromkeys(figure.figure for figure in figures))
+        names = [name for name in _EXPORTED if name in names] or names[:_EXPORTED_COLUMNS]
+        rows: dict[tuple[int | None, int | None], dict[str, int]] = {}
+        for figure in figures:
+            rows.setdefault((figure.rank, figure.step), {})[figure.figure] = figure.dur_ns
+        table = self._table("", "column.step")
+        for name in names:
+            table.add_column(_name(name, 14), justify="right", no_wrap=True)
+        for (rank, step), values in list(rows.items())[:_RANKS]:
+            cells = [duration_text(values[name]) if name in values else "-" for name in names]
+            table.add_row(rank_text(rank, self.language), "-" if step is None else str(step), *cells)
+        self._print(table)
+        self._indented([], more=len(rows) - _RANKS)
 
     def _breakdown_notes(self, ranks: Sequence[MedianStep], shown: int) -> list[str]:
         notes = []

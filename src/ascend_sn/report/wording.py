@@ -7,16 +7,18 @@ from typing import Final
 
 import msgspec
 
-from ascend_sn.report.document import Coverage, Damage, Document, Health, Operation, Section
+from ascend_sn.report.document import Clock, Coverage, Damage, Difference, Document, Health, Operation, Section
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable, shortened
 from ascend_sn.report.quantities import count_text, percent_text
 
 __all__ = [
     "absence_text",
+    "clocks_text",
     "coverage_text",
     "damage_lines",
     "damage_text",
+    "difference_text",
     "health_text",
     "members_text",
     "rank_text",
@@ -149,7 +151,34 @@ def ranks_text(health: Health, language: Language) -> str:
         said += language.text("health.missing-ranks", ranks=_list(ranks.missing_ranks) + more)
     if ranks.duplicate_ranks:
         said += language.text("health.duplicate-ranks", ranks=_list(ranks.duplicate_ranks))
+    if ranks.extra_ranks:
+        said += language.text("health.extra-ranks", ranks=_list(ranks.extra_ranks))
     return said
+
+
+def difference_text(difference: Difference, language: Language) -> str:
+    """Say in which setting some captures differ from the others."""
+    return language.text(
+        "health.difference",
+        setting=printable(difference.setting.removeprefix("config.")),
+        other=printable(difference.other_value),
+        ranks=difference.other_ranks,
+        usual=printable(difference.usual_value),
+    )
+
+
+def clocks_text(clocks: list[Clock], language: Language) -> str:
+    """Say whether the clocks of the ranks are aligned, and with which error; empty for a single rank."""
+    if not clocks:
+        return ""
+    unknown = [clock for clock in clocks if clock.offset_ns is None]
+    if unknown:
+        ranks = ", ".join("?" if clock.rank is None else str(clock.rank) for clock in unknown[:10])
+        return language.text("health.clocks-unknown", ranks=ranks, reason=printable(unknown[0].reason or ""))
+    errors = [clock.error_ns for clock in clocks if clock.error_ns is not None and clock.method == "collectives"]
+    if errors:
+        return language.text("health.clocks-aligned", error_ns=max(errors))
+    return language.text("health.clocks-host")
 
 
 def members_text(operation: Operation, language: Language) -> str:
