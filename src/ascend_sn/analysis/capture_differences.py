@@ -16,7 +16,9 @@ from ascend_sn.analysis.relations import rows_relation
 
 __all__ = ["ANALYSIS", "capture_differences"]
 
-_OWN_TO_A_PROCESS: Final = frozenset({"overhead", "device_id", "rank_id", "rank", "output_path"})
+_OWN_TO_A_PROCESS: Final = frozenset(
+    {"device_id", "group_rank", "output_path", "overhead", "parallel_places", "rank", "rank_id", "trace_id"}
+)
 """Entries of a configuration that are different on every rank by nature."""
 
 _VALUE_LENGTH: Final = 60

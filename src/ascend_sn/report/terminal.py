@@ -151,7 +151,7 @@ class _Screen:
             rows.setdefault((figure.rank, figure.step), {})[figure.figure] = figure.dur_ns
         table = self._table("", "column.step")
         for name in names:
-            table.add_column(_name(name, 14), justify="right", no_wrap=True)
+            table.add_column(_name(name.replace("Communication", "Comm"), 20), justify="right", no_wrap=True)
         for (rank, step), values in list(rows.items())[:_RANKS]:
             cells = [duration_text(values[name]) if name in values else "-" for name in names]
             table.add_row(rank_text(rank, self.language), "-" if step is None else str(step), *cells)
