@@ -35,13 +35,13 @@ def test_without_the_variables_nothing_of_ours_is_loaded() -> None:
 def test_the_file_is_one_line_without_imports_of_its_own() -> None:
     (line,) = FILE.read_text(encoding="utf-8").splitlines()
 
-    assert line.startswith("import os; os.environ.keys() & {")
+    assert line.startswith("import os; any(map(os.environ.__contains__, (")
 
 
 def test_the_names_in_the_file_are_the_switches() -> None:
     from ascend_sn.collect.environment import SWITCHES
 
-    named = FILE.read_text(encoding="utf-8").split("{")[1].split("}")[0]
+    named = FILE.read_text(encoding="utf-8").split("((")[-1].split("__contains__, (")[-1].split(")")[0]
     assert {name.strip().strip('"') for name in named.split(",")} == set(SWITCHES)
 
 
