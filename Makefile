@@ -9,13 +9,18 @@ BIN := $(VENV)/bin
 NATIVE := $(wildcard hatch_build.py) $(shell find src -name '*.c' -o -name '*.h' -o -name '*.po')
 SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '*.so' -not -name '*.mo')
 
+BENCHMARKS := ingest peers intervals memory native_scan native_intervals native_dag native_ring native_pyramid
+FUZZ_MINUTES ?= 1
+FUZZ_RUNS ?= 2000
+
 .NOTPARALLEL:
-.PHONY: help demo test test-slow lint typecheck imports unit docs wheel-check bench format venv clean
+.PHONY: help demo test test-slow lint typecheck imports unit docs wheel-check bench fuzz format venv clean
 
 help:
 	@echo "make demo        record a small training, analyse it, write the report, print the verdict"
 	@echo "make test        everything a change needs: format, lint, types, imports, docs, wheel, tests"
 	@echo "make test-slow   the long tests: soak, byte-wise truncation, a thousand ranks"
+	@echo "make fuzz        damaged files into every reader and the native core, sanitizers on"
 	@echo "make bench       our speed beside the peers', as a table"
 	@echo "make clean       remove environments and build results"
 
@@ -53,7 +58,12 @@ format: venv
 	$(BIN)/ruff check --fix .
 
 bench: venv
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+	@for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python -m benchmarks.$$script || exit 1; done
+
+fuzz: venv
+	$(BIN)/python -m fuzz.native_core $(FUZZ_MINUTES)
+	$(BIN)/python -m fuzz.readers --sanitize --runs $(FUZZ_RUNS)
+	$(BIN)/python -m fuzz.readers --target pickle --runs $(FUZZ_RUNS)
 
 $(VENV)/.ready: pyproject.toml $(NATIVE)
 	@echo "preparing $(VENV)"

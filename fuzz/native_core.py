@@ -1,6 +1,6 @@
 """Fuzz the native core with the sanitizers on.
 
-    python fuzz/native_core.py [MINUTES]
+    python -m fuzz.native_core [MINUTES]
 
 Compiles a copy of the core with AddressSanitizer and UndefinedBehaviorSanitizer, runs its unit tests against it,
 then feeds the scanner and the ring reader damaged traces until the time is over. Needs gcc or clang.
@@ -17,13 +17,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from fuzz.mutate import mutate
+
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = "-O1 -g -Werror -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 KEYS = ("a", "External id", "Call stack")
-TOKENS = (
-    *(b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"\x00", b"\xff", b"\\u", b"\\ud800", b"1e", b"-", b"NaN"),
-    *(b'{"ph":"X"', b'"traceEvents":[', b"\x1f\x8b", b"9" * 25, b"[" * 300, b'"args":{"a":', b"}]}", b" " * 70),
-)
 
 
 def build_copy(folder: Path) -> dict[str, str]:
@@ -44,16 +42,6 @@ def build_copy(folder: Path) -> dict[str, str]:
     }
 
 
-def mutate(data: bytes, dice: random.Random) -> bytes:
-    """Change a few places of a trace."""
-    changed = bytearray(data)
-    for _ in range(dice.choice((1, 1, 2, 5, 20))):
-        at = dice.randrange(len(changed) + 1)
-        until = at + dice.choice((0, 0, 1, 2, 10, 100))
-        changed[at:until] = dice.choice((b"", dice.choice(TOKENS), dice.randbytes(3), changed[until : until + 50]))
-    return bytes(changed[: dice.choice((len(changed), len(changed), dice.randrange(len(changed) + 1)))])
-
-
 def fuzz(seconds: float) -> None:
     """Scan mutated traces and mutated rings until the time is over; the sanitizers end the process on a fault."""
     from ascend_sn._native import _core, trace_scan
@@ -62,7 +50,7 @@ def fuzz(seconds: float) -> None:
     print("fuzzing", _core.__file__, flush=True)
     dice, turns = random.Random(time.time_ns()), 0
     seeds = [event_list(dice) for _ in range(30)]
-    trace_scan._PIECE_SIZE = 500
+    trace_scan._PIECE_SIZE = 500  # type: ignore[misc]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "spans.ring"
         ring = Ring.create(path, 16)

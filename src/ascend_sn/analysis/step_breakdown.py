@@ -11,6 +11,7 @@ from ascend_sn._native.intervals import sweep_windows, union_length
 from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, COPY, NO_STEP, Activity, activities
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "step_breakdown"]
 
@@ -78,6 +79,7 @@ def _breakdown(activity: Activity, bubbles: dict[tuple[int, int], int]) -> list[
     both = swept[:, (masks & 3) == 3].sum(axis=1)
     exposed = swept[:, (masks & 3) == 1 << COMMUNICATION].sum(axis=1)
     copies = swept[:, 1 << COPY]
+    launched = _launched(activity)
     rows = []
     for at in range(len(windows)):
         start, end = int(windows.start[at]), int(windows.end[at])
@@ -99,7 +101,7 @@ def _breakdown(activity: Activity, bubbles: dict[tuple[int, int], int]) -> list[
                 "exposed_copy_ns": int(copies[at]),
                 "free_ns": int(swept[at, 0]),
                 "fused_ns": _fused(activity, start, end),
-                **_stage(activity, step_id, start, end, bubbles),
+                **_stage(activity, launched.get(step_id), step_id, start, end, bubbles),
             }
         )
     return rows
@@ -107,19 +109,26 @@ def _breakdown(activity: Activity, bubbles: dict[tuple[int, int], int]) -> list[
 
 def _fused(activity: Activity, start: int, end: int) -> int:
     fused = activity.fused
+    if not bool(fused.any()):
+        return 0
     return union_length(activity.start[fused].clip(start, end), activity.end[fused].clip(start, end))
 
 
+def _launched(activity: Activity) -> dict[int, Int64]:
+    """Positions of what each step launched, copies left out; those of the whole capture under NO_STEP."""
+    work = np.flatnonzero(activity.kind != COPY)
+    by_step = work[np.argsort(activity.step_id[work], kind="stable")]
+    steps, first = np.unique(activity.step_id[by_step], return_index=True)
+    launched = dict(zip(steps.tolist(), np.split(by_step, first[1:]), strict=True)) if len(steps) else {}
+    return {**launched, NO_STEP: work} if len(work) else launched
+
+
 def _stage(
-    activity: Activity, step_id: int, start: int, end: int, bubbles: dict[tuple[int, int], int]
+    activity: Activity, chosen: Int64 | None, step_id: int, start: int, end: int, bubbles: dict[tuple[int, int], int]
 ) -> dict[str, int | None]:
     """The profiler's own view: only what the step launched, from its first kernel to its last."""
-    chosen = activity.kind != COPY
-    if step_id != NO_STEP:
-        chosen &= activity.step_id == step_id
-    names = [name for name in _TYPES if name.startswith(("preparing", "stage", "tail", "bubble"))]
-    if not bool(chosen.any()):
-        return dict.fromkeys(names)
+    if chosen is None:
+        return dict.fromkeys(name for name in _TYPES if name.startswith(("preparing", "stage", "tail", "bubble")))
     first, last = int(activity.start[chosen].min()), int(activity.end[chosen].max())
     (swept,) = sweep_windows(
         activity.start[chosen],

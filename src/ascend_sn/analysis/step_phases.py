@@ -66,7 +66,7 @@ def _phases(activity: Activity, host: dict[str, Intervals]) -> list[dict[str, An
         left: Intervals = (np.array([start], np.int64), np.array([end], np.int64))
         taken = dict.fromkeys(_PHASES, 0)
         for phase, (starts, ends) in layers:
-            part = intersect(*clip(starts, ends, start, end), *left)
+            part = intersect(*_clip_disjoint(starts, ends, start, end), *left)
             taken[phase] += int((part[1] - part[0]).sum())
             left = subtract(*left, *part)
         taken["other"] += int((left[1] - left[0]).sum())
@@ -83,6 +83,12 @@ def _phases(activity: Activity, host: dict[str, Intervals]) -> list[dict[str, An
             }
         )
     return rows
+
+
+def _clip_disjoint(starts: Int64, ends: Int64, lo: int, hi: int) -> Intervals:
+    """Cut disjoint intervals in order to a window; those outside are not looked at."""
+    near = slice(int(np.searchsorted(ends, lo, side="right")), int(np.searchsorted(starts, hi, side="left")))
+    return clip(starts[near], ends[near], lo, hi)
 
 
 def _layers(activity: Activity, host: dict[str, Intervals]) -> list[tuple[str, Intervals]]:

@@ -12,6 +12,7 @@ import io
 import pickle
 import resource
 import sys
+import zlib
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +25,9 @@ _ADDRESS_SPACE_PER_BYTE: Final = 8
 _CPU_SECONDS: Final = 240
 _OUTPUT_LIMIT: Final = 1 << 31
 _INT64_LIMIT: Final = 1 << 63
-_DAMAGED: Final = (pickle.UnpicklingError, EOFError, OSError, ValueError, TypeError, LookupError, AttributeError)
+_DAMAGED: Final = (
+    *(pickle.UnpicklingError, zlib.error, EOFError, OSError, ValueError, TypeError, LookupError, AttributeError),
+)
 """What the unpickler and gzip raise on bytes that are none of theirs."""
 _ACTIVE: Final = ("active_allocated", "active_pending_free", "active_awaiting_free")
 

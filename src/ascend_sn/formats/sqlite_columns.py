@@ -111,7 +111,7 @@ class Database:
             cursor = self.connection.execute(query)
             while batch := cursor.fetchmany(_FETCH_ROWS):
                 rows.extend(batch)
-        except (sqlite3.Error, OverflowError) as error:
+        except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
             self.damaged.add(table)
             self.ledger.add(self.file, "damaged_table", place=f"table {table}, row {len(rows)}", example=str(error))
         return rows
@@ -204,6 +204,9 @@ def _schema(connection: sqlite3.Connection, path: Path) -> dict[str, tuple[str, 
         return {
             name: tuple(row[1] for row in connection.execute(f"pragma table_info({_quoted(name)})")) for name in names
         }
+    except UnicodeDecodeError as error:
+        # The message of an error about a damaged name holds its bytes, and the module decodes it strictly.
+        raise FormatError(path, "not a readable SQLite database: damaged schema", "schema") from error
     except sqlite3.Error as error:
         raise FormatError(path, f"not a readable SQLite database: {error}", "schema") from error
 

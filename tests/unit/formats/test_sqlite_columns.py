@@ -109,3 +109,14 @@ def test_the_input_is_not_written_to(tmp_path: Path) -> None:
         database.connection.execute("insert into T values (1)")
 
     assert [child.name for child in tmp_path.iterdir()] == ["a.db"]
+
+
+def test_a_schema_with_bytes_that_are_no_text_is_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "made.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("create table measured_rows (id integer)")
+        connection.commit()
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE measured_rows", b"CREATE \x94ABLE measured_rows"))
+
+    with pytest.raises(FormatError, match="damaged schema"), open_database(path, "made.db", Ledger()):
+        pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import pickle
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,16 @@ def test_shared_containers_are_walked_once(tmp_path: Path) -> None:
 def test_a_cut_snapshot_is_an_error_of_ours(tmp_path: Path) -> None:
     path = write(tmp_path, {"segments": [segment(8, 8, 8)], "device_traces": [[event("alloc", 1, 8)]]})
     path.write_bytes(path.read_bytes()[:-20])
+
+    with pytest.raises(FormatError, match="damaged"):
+        captured(path)
+
+
+def test_a_damaged_compressed_snapshot_is_an_error_of_ours(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot.pickle.gz"
+    compressed = bytearray(gzip.compress(pickle.dumps({"segments": [], "device_traces": [[event("alloc", 1, 8)]]})))
+    compressed[12:16] = b"\xff" * 4
+    path.write_bytes(compressed)
 
     with pytest.raises(FormatError, match="damaged"):
         captured(path)
