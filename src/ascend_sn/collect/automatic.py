@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 
+from ascend_sn.collect.exit_hook import ExitHook
 from ascend_sn.collect.faults import FaultLog
 from ascend_sn.collect.profiler import Profiler
 from ascend_sn.model.trace_schema import STEP_ORIGINS
@@ -47,6 +48,7 @@ class AutomaticRun:
         self._is_watching = False
         self._has_started = False
         self._is_child = False
+        self._has_said = False
         self._step = 0
         self._start_at: int | None = None
         self._stop_at: int | None = None
@@ -118,6 +120,8 @@ class AutomaticRun:
     def _start_with_the_first(self) -> None:
         if not self._has_started:
             self._has_started = True
+            if self._is_child:  # it may end without the functions that its parent had registered for that
+                ExitHook(self._at_exit)
             if self._starts_by_step:
                 self._start()
             elif self._is_child:
@@ -147,9 +151,7 @@ class AutomaticRun:
         if self._is_watching:
             return
         self._is_watching = True
-        import atexit
-
-        atexit.register(self._at_exit)
+        ExitHook(self._at_exit)
         os.register_at_fork(after_in_child=self._begin_anew)
 
     def _begin_anew(self) -> None:
@@ -158,9 +160,12 @@ class AutomaticRun:
         self.profiler = Profiler(self.profiler.config)
         self._optimizer, self._batch_count, self._step, self._has_started = None, 0, 0, False
         self._start_at = self._stop_at = None
-        self._is_child = True
+        self._is_child, self._has_said = True, False
 
     def _at_exit(self) -> None:
+        if self._has_said:
+            return
+        self._has_said = True
         folder = self.profiler.output_folder
         if self.profiler.is_recording:
             self.profiler.stop()
