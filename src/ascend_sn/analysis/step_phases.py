@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from ascend_sn._native.intervals import clip, intersect, subtract, union
+from ascend_sn._native.intervals import subtract, union
 from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, COPY, NO_STEP, Activity, activities, grouped
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import rows_relation
@@ -58,18 +58,16 @@ def step_phases(db: DuckDBPyConnection) -> DuckDBPyRelation:
 
 
 def _phases(activity: Activity, host: dict[str, Intervals]) -> list[dict[str, Any]]:
-    layers = _layers(activity, host)
-    rows = []
     windows = activity.windows
+    taken = {phase: np.zeros(len(windows), np.int64) for phase in _PHASES}
+    claimed: Intervals = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+    for phase, layer in _layers(activity, host):
+        part = subtract(*layer, *claimed)
+        taken[phase] += _within(*part, windows.start, windows.end)
+        claimed = union(np.concatenate([claimed[0], part[0]]), np.concatenate([claimed[1], part[1]]))
+    taken["other"] += windows.end - windows.start - _within(*claimed, windows.start, windows.end)
+    rows = []
     for at in range(len(windows)):
-        start, end = int(windows.start[at]), int(windows.end[at])
-        left: Intervals = (np.array([start], np.int64), np.array([end], np.int64))
-        taken = dict.fromkeys(_PHASES, 0)
-        for phase, (starts, ends) in layers:
-            part = intersect(*_clip_disjoint(starts, ends, start, end), *left)
-            taken[phase] += int((part[1] - part[0]).sum())
-            left = subtract(*left, *part)
-        taken["other"] += int((left[1] - left[0]).sum())
         step_id = int(windows.step_id[at])
         rows.append(
             {
@@ -78,17 +76,26 @@ def _phases(activity: Activity, host: dict[str, Intervals]) -> list[dict[str, An
                 "step_id": None if step_id == NO_STEP else step_id,
                 "step": None if windows.step[at] is np.ma.masked else int(windows.step[at]),
                 "scope": windows.scope[at],
-                "window_ns": end - start,
-                **{f"{phase}_ns": value for phase, value in taken.items()},
+                "window_ns": int(windows.end[at] - windows.start[at]),
+                **{f"{phase}_ns": int(taken[phase][at]) for phase in _PHASES},
             }
         )
     return rows
 
 
-def _clip_disjoint(starts: Int64, ends: Int64, lo: int, hi: int) -> Intervals:
-    """Cut disjoint intervals in order to a window; those outside are not looked at."""
-    near = slice(int(np.searchsorted(ends, lo, side="right")), int(np.searchsorted(starts, hi, side="left")))
-    return clip(starts[near], ends[near], lo, hi)
+def _within(starts: Int64, ends: Int64, lo: Int64, hi: Int64) -> Int64:
+    """How much of each window disjoint intervals in order cover."""
+    if not len(starts):
+        return np.zeros(len(lo), np.int64)
+    before = np.concatenate([[0], np.cumsum(ends - starts)])
+
+    def covered(moment: Int64) -> Int64:
+        at = np.searchsorted(starts, moment, side="right")
+        last = np.maximum(at - 1, 0)
+        rest = np.maximum(ends[last] - np.maximum(moment, starts[last]), 0)
+        return np.where(at > 0, before[at] - rest, 0).astype(np.int64)
+
+    return covered(hi) - covered(lo)
 
 
 def _layers(activity: Activity, host: dict[str, Intervals]) -> list[tuple[str, Intervals]]:
