@@ -11,6 +11,7 @@ from collections import deque
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
@@ -126,7 +127,7 @@ def _step(
     common = own.keys() & other.keys()
     if len(common) >= CALLS_AT_LEAST:
         differences = np.array([other[key][0] - own[key][0] for key in common], np.int64)
-        offset = int(np.median(differences))
+        offset = _median(differences)
         error = round(_MAD_TO_SIGMA * float(np.median(np.abs(differences - offset))))
         length = min(float(np.median([side[key][1] for key in common])) for side in (own, other))
         if error <= SPREAD_AT_MOST * length:
@@ -135,6 +136,13 @@ def _step(
     if host is not None and host == profiles[far][1]:
         return 0, None, len(common), "host"
     return None
+
+
+def _median(values: npt.NDArray[np.int64]) -> int:
+    """The median in whole nanoseconds; a float64 could not hold the difference of two epochs."""
+    ordered = np.sort(values)
+    low, high = int(ordered[(len(ordered) - 1) // 2]), int(ordered[len(ordered) // 2])
+    return (low + high) // 2
 
 
 def _leads_others(profile_id: int, rows: dict[int, dict[str, Any]]) -> bool:
