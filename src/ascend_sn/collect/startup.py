@@ -15,6 +15,9 @@ from ascend_sn.collect.imports import call_after_import
 
 __all__ = ["begin"]
 
+_runs: list[AutomaticRun] = []
+"""The one recording of this process: an interpreter of a virtual environment reads its start-up files twice."""
+
 _OPTIMIZER = "torch.optim.optimizer"
 _DATA_LOADER = "torch.utils.data.dataloader"
 
@@ -22,11 +25,12 @@ _DATA_LOADER = "torch.utils.data.dataloader"
 def begin() -> None:
     """Arm the recording that the variables ask for; whatever goes wrong is said and the program goes on."""
     try:
-        asked = recording_of_environment(os.environ, _say)
+        asked = None if _runs else recording_of_environment(os.environ, _say)
         if asked is None:
             return
         config, is_standby = asked
         run = AutomaticRun(config, starts_by_step=not is_standby)
+        _runs.append(run)
         call_after_import({_OPTIMIZER: run.watch_optimizers, _DATA_LOADER: run.watch_data_loaders})
         if is_standby:
             from ascend_sn.collect.standby import listen

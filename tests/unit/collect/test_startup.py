@@ -51,6 +51,15 @@ def test_with_a_variable_the_program_runs_as_before_and_torch_is_not_imported() 
     assert (done.stdout, done.stderr, done.returncode) == ("False\n", "", 0)
 
 
+def test_a_file_that_is_read_twice_arms_one_recording() -> None:
+    twice = f"site.addsitedir({str(FILE.parent)!r})\n"
+    counted = "print([type(finder).__name__ for finder in sys.meta_path].count('_Finder'))"
+
+    done = run_with_file(twice + counted, ASCEND_PROFILING_ENABLE="1")
+
+    assert (done.stdout, done.stderr) == ("1\n", "")
+
+
 def test_an_action_follows_the_import_of_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "watched_module.py").write_text("state = 'loaded'\n")
     monkeypatch.syspath_prepend(tmp_path)
