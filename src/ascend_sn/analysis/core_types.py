@@ -67,8 +67,9 @@ def core_types(db: DuckDBPyConnection) -> DuckDBPyRelation:
         null); sorted by profile, issue and total.
     """
     rows = _on_cores(db)
+    calls = classify_calls(db)
     for activity in activities(db):
-        rows.extend(_fallbacks(db, activity))
+        rows.extend(_fallbacks(db, activity, calls))
     rows.sort(key=lambda row: (row["profile_id"], row["issue"], -row["total_ns"], row["op_type"] or "",
                                row["operator_name"] or "", row["core_type"] or ""))  # fmt: skip
     return rows_relation(db, rows, _TYPES)
@@ -148,8 +149,8 @@ def _on_cores(db: DuckDBPyConnection) -> list[dict[str, Any]]:
     return list(merged.values())
 
 
-def _fallbacks(db: DuckDBPyConnection, activity: Activity) -> list[dict[str, Any]]:
-    found = _kernel_less(db, activity.profile_id)
+def _fallbacks(db: DuckDBPyConnection, activity: Activity, calls: str) -> list[dict[str, Any]]:
+    found = _kernel_less(db, activity.profile_id, calls)
     if not found or not len(found["ts_ns"]):
         return []
     start = np.asarray(found["ts_ns"], np.int64)
@@ -183,9 +184,8 @@ def _fallbacks(db: DuckDBPyConnection, activity: Activity) -> list[dict[str, Any
     return rows
 
 
-def _kernel_less(db: DuckDBPyConnection, profile_id: int) -> dict[str, Any]:
+def _kernel_less(db: DuckDBPyConnection, profile_id: int, calls: str) -> dict[str, Any]:
     """Framework operators that are host work, outermost ones; nothing where links are too few."""
-    waits = classify_calls(db)
     known = db.execute(
         """
         select count(*) filter (where operator_id is not null) >= $share * count(*)
@@ -212,7 +212,7 @@ def _kernel_less(db: DuckDBPyConnection, profile_id: int) -> dict[str, Any]:
             union
             select own.operator_id
             from own
-            join {waits} call on call.profile_id = $profile and call.class in ('sync', 'copy')
+            join {calls} call on call.profile_id = $profile and call.class in ('sync', 'copy')
                  and call.thread = own.thread and call.ts_ns >= own.ts_ns and call.ts_ns < own.ts_ns + own.dur_ns
         ),
         working(operator_id) as (

@@ -1,4 +1,4 @@
-"""A32: where the host stops: garbage collections, synchronisations, blocking copies, by call site."""
+"""A32: where the host stops: garbage collections, synchronisations, compilations, blocking copies, by call site."""
 
 from __future__ import annotations
 
@@ -41,10 +41,11 @@ _TYPES: Final = {
 def host_pauses(db: DuckDBPyConnection) -> DuckDBPyRelation:
     """Sum the calls in which the host stops, by kind, name and call site.
 
-    Kinds: `gc` (recorded collections), `sync` (synchronisations), `blocking_copy` (copies whose name does not say that
-    they are asynchronous), `implicit_sync` (operators such as `aten::item`, where the profile has no host calls), and
-    `launch_blocking`: launches that a synchronisation follows at once on their thread, as with blocking launches; its
-    share_ratio is that of all launches, its times are those of the synchronisations.
+    Kinds: `gc` (recorded collections), `sync` (synchronisations), `compile` (operators compiled while the program
+    runs), `blocking_copy` (copies whose name does not say that they are asynchronous), `implicit_sync` (operators
+    such as `aten::item`, where the profile has no host calls), and `launch_blocking`: launches that a synchronisation
+    follows at once on their thread, as with blocking launches; its share_ratio is that of all launches, its times are
+    those of the synchronisations.
 
     The call site is the innermost frame of the operator's call stack, where one was recorded, and the operator is the
     innermost one open on the thread.
@@ -92,10 +93,10 @@ def _events(db: DuckDBPyConnection) -> dict[str, Any]:
     return db.execute(
         f"""
         select call.profile_id, profile.rank, thread, call.name, ts_ns, dur_ns, -1 as operator_id,
-               case class when 'gc' then 'gc' when 'sync' then 'sync' else 'blocking_copy' end as kind
+               case class when 'copy' then 'blocking_copy' else class end as kind
         from {classified} call
         left join profile using (profile_id)
-        where class in ('gc', 'sync') or (class = 'copy' and call.name not ilike '%async%')
+        where class in ('gc', 'sync', 'compile') or (class = 'copy' and call.name not ilike '%async%')
         union all
         select operator.profile_id, operator.rank, thread, operator.name, ts_ns, dur_ns, operator_id, 'implicit_sync'
         from operator

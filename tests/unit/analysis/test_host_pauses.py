@@ -28,10 +28,11 @@ def test_a_wait_for_the_device_is_laid_to_the_line_that_asked_for_it() -> None:
     assert (row["calls"], row["calls_per_step"], row["share_ratio"]) == (1, 1.0, 0.4)
 
 
-def test_collections_and_blocking_copies_have_kinds_of_their_own() -> None:
-    found = by_kind([call("GC", 0, 30, level="gc"), call("aclrtMemcpy", 40, 10), call("aclrtMemcpyAsync", 60, 10)])
+def test_collections_copies_and_compilations_have_kinds_of_their_own() -> None:
+    found = by_kind([call("GC", 0, 30, level="gc"), call("aclrtMemcpy", 40, 10), call("aclrtMemcpyAsync", 60, 10),
+                     call("aclopCompileAndExecute", 80, 50)])  # fmt: skip
 
-    assert {kind: row["total_ns"] for kind, row in found.items()} == {"gc": 30, "blocking_copy": 10}
+    assert {kind: row["total_ns"] for kind, row in found.items()} == {"gc": 30, "blocking_copy": 10, "compile": 50}
     assert found["gc"]["waited_ns"] is None  # no kernels: not known
 
 

@@ -90,8 +90,8 @@ def test_the_capture_is_rich_enough_for_most_analyses(expected: dict[str, list[d
     assert not silent & {
         "affinity_matches", "allocator_cost", "alpha_beta", "communication_overlap", "core_types", "format_waste",
         "free_time_causes", "frequency", "host_bound", "host_pauses", "launch_queue", "launch_statistics", "leak_sites",
-        "memory_leak", "mfu", "module_tree", "profiler_overhead", "roofline", "step_changes", "step_jitter", "stragglers",
-        "temporary_churn", "throughput_sweep", "utilisation_map",
+        "memory_leak", "mfu", "module_tree", "profiler_overhead", "roofline", "step_changes", "step_jitter",
+        "stragglers", "temporary_churn", "throughput_sweep", "utilisation_map",
     }  # fmt: skip
 
 
