@@ -23,7 +23,7 @@ from benchmarks.rank_writer import write_rank
 from benchmarks.trace_writer import write_kineto
 from tests.shared_data import shared_path, shared_root
 
-__all__ = ["KINDS", "STAGES", "stage_command", "write_trace"]
+__all__ = ["KINDS", "STAGES", "exactness", "measure", "stage_command", "write_trace"]
 
 KINDS: Final = ("ascend", "kineto", "case")
 
