@@ -191,7 +191,13 @@ def _uneven_ranks(steps: list[MedianStep]) -> Iterator[Message]:
     slowest, middle = max(ranked, key=lambda step: step.compute_ns), median(step.compute_ns for step in ranked)
     if slowest.compute_ns > UNEVEN_RATIO * middle:
         yield Message(
-            "verdict.uneven-ranks", {"rank": slowest.rank, "slowest_ns": slowest.compute_ns, "median_ns": round(middle)}
+            "verdict.uneven-ranks",
+            {
+                "rank": slowest.rank,
+                "slowest_ns": slowest.compute_ns,
+                "median_ns": round(middle),
+                "lost_ns": slowest.compute_ns - round(middle),
+            },
         )
 
 

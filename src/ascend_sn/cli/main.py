@@ -60,7 +60,7 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="ascend-sn", message="%(prog)s %(version)s")
 @click.option("--lang", type=click.Choice(CODES), expose_value=False, help="cli.option.lang")
 def command_group() -> None:
-    """Profile, analyse and compare training runs."""
+    """Profile and analyse training and inference."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

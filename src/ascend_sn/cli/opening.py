@@ -53,6 +53,8 @@ def document_of(
         location = locate(path, cache_dir=cache_dir, progress=waiting.reading)
         manifest = load_manifest(location.folder)
         jobs = jobs_of(manifest)
+        if job is not None and len(jobs) == 1:
+            raise UsageError(f"the input holds one job only; leave out --job {job}")
         shown = job if job is not None else newest_job(manifest)
         chosen_job = sha256(shown.encode()).hexdigest()[:12]
         rows = f"{chosen.top_k}-{chosen.op_time_threshold_ns}"

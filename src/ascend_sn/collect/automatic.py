@@ -54,6 +54,11 @@ class AutomaticRun:
         self._stop_at: int | None = None
         self._failure: str | None = None
 
+    @property
+    def has_started(self) -> bool:
+        """Whether a step or a batch was ever seen."""
+        return self._has_started
+
     def watch_optimizers(self) -> None:
         """Hear of every optimizer's steps; called when torch has them."""
         from ascend_sn.collect.backends.torch_steps import watch_optimizers

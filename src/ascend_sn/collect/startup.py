@@ -6,6 +6,7 @@ when one is set. Nothing is recorded before the program takes a step.
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 
@@ -36,8 +37,19 @@ def begin() -> None:
             from ascend_sn.collect.standby import listen
 
             listen(run)
+        elif sys.argv[0].endswith(".py"):  # a program of the user's, not a tool that starts with the same variables
+            atexit.register(_say_when_unused, run)
     except Exception as error:  # noqa: BLE001 - the boundary to the user's program
         _say(f"not recording: {error!r}")
+
+
+def _say_when_unused(run: AutomaticRun) -> None:
+    """End a program in which nothing was found to record with a word about it, never in silence."""
+    if not run.has_started:
+        _say(
+            "nothing recorded: no optimizer step and no data loader batch of PyTorch was seen; "
+            "mark steps with ascend.profiler.Profiler instead"
+        )
 
 
 def _say(text: str) -> None:

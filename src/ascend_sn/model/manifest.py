@@ -28,7 +28,8 @@ class ManifestProfile(msgspec.Struct, frozen=True, omit_defaults=True):
     """One profile: its identity, the key of the files it was made from, its row counts by table.
 
     `job` names the job it belongs to where the input holds several, see `store.jobs`. `rank_assumed` is true
-    where the capture named no rank and stood alone, so that it was taken as rank 0.
+    where the capture names no rank, is alone in its job and has no ranked one beside it, so that it is taken as rank 0;
+    its files have no rank.
     """
 
     profile_id: int
@@ -43,6 +44,7 @@ class ManifestProfile(msgspec.Struct, frozen=True, omit_defaults=True):
     rank_assumed: bool = False
     device_kind: str = ""
     world_size: int | None = None
+    device_id: int | None = None
     job: str = ""
 
 

@@ -38,10 +38,12 @@ def rate_text(bytes_per_s: float) -> str:
 
 
 def percent_text(ratio: float) -> str:
-    """A ratio in percent, with one decimal below ten: `75 %`, `3.5 %`, `<0.1 %`."""
+    """A ratio in percent, with one decimal below ten: `75 %`, `3.5 %`, `<0.1 %`; only the whole is `100 %`."""
     percent = 100 * ratio
     if 0 < percent < 0.1:
         return "<0.1 %"
+    if 99.5 <= percent < 100:
+        return ">99 %"
     if abs(percent) >= 9.95 or percent == 0:
         return f"{percent:.0f} %"
     return f"{percent:.1f} %"

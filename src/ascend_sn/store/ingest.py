@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,7 @@ from ascend_sn.store.parquet import write_parquet
 
 __all__ = ["WHOLE_INPUT", "Earlier", "Progress", "build_run"]
 
+_ASSUMED_PART = "part-assumed.parquet"
 WHOLE_INPUT = -1
 """`profile_id` of damage that belongs to no profile but to the input as a whole."""
 
@@ -88,9 +90,8 @@ def build_run(
         if progress is not None:
             progress(number, len(found.sources), source.name)
         key = source_key(source, parts)
-        alone = len(found.sources) == 1
         known = (earlier or {}).get(key, [])
-        if known and (alone or not any(profile.rank_assumed for _, profile in known)):
+        if known:
             written.extend(
                 _link_earlier(run, profile, folder, len(written) + i) for i, (run, profile) in enumerate(known)
             )
@@ -101,14 +102,12 @@ def build_run(
             failures.append(error)
             ledger.add(source.name, "unreadable", example=error.problem)
             continue
-        lone = alone and len(captures) == 1
-        written.extend(
-            _write_capture(db, capture, folder, len(written) + i, lone, key) for i, capture in enumerate(captures)
-        )
+        written.extend(_write_capture(db, capture, folder, len(written) + i, key) for i, capture in enumerate(captures))
     if not written:
         raise failures[0] if failures else FormatError(found.root, "nothing usable was found")
     _note_foreign(found, ledger)
     profiles = _number_profiles(written, folder)
+    _note_assumed_ranks(db, profiles, folder)
     counts = {name: sum(profile.tables.get(name, 0) for profile in profiles) for name in BY_NAME}
     if ledger.entries:
         write_parquet(db, ledger.rows(), folder / "damage" / f"profile={WHOLE_INPUT}" / "part-0.parquet", rank=None)
@@ -128,17 +127,9 @@ def build_run(
     return manifest
 
 
-def _write_capture(
-    db: duckdb.DuckDBPyConnection, capture: Capture, folder: Path, number: int, lone: bool, key: str
-) -> _Written:
+def _write_capture(db: duckdb.DuckDBPyConnection, capture: Capture, folder: Path, number: int, key: str) -> _Written:
     derive(capture)
     header = capture.header
-    assumed = header.rank is None and lone
-    if assumed:
-        capture.ledger.add(
-            header.source, "no_rank", severity="info", example="the capture names no rank; taken as rank 0 of one rank"
-        )
-    rank = 0 if assumed else header.rank
     tables: dict[str, Rows] = {
         **capture.tables,
         "profile": header.rows(),
@@ -148,10 +139,10 @@ def _write_capture(
     name = _new_name(number)
     for table_name, rows in tables.items():
         if rows.length:
-            write_parquet(db, rows, folder / table_name / name / "part-0.parquet", rank=rank)
+            write_parquet(db, rows, folder / table_name / name / "part-0.parquet", rank=header.rank)
     profile = ManifestProfile(
         profile_id=number,
-        rank=rank,
+        rank=header.rank,
         host=header.host,
         pid=header.pid,
         start_ns=header.start_ns,
@@ -159,9 +150,9 @@ def _write_capture(
         format=header.format,
         key=key,
         tables={table_name: rows.length for table_name, rows in tables.items() if rows.length},
-        rank_assumed=assumed,
         device_kind=header.device_kind,
         world_size=header.world_size,
+        device_id=header.device_id,
     )
     return _Written(name, profile)
 
@@ -173,8 +164,10 @@ def _link_earlier(run: Path, profile: ManifestProfile, folder: Path, number: int
         target = folder / table_name / name
         target.mkdir(parents=True)
         for part in (run / table_name / f"profile={profile.profile_id}").iterdir():
-            os.link(part, target / part.name)
-    return _Written(name, profile)
+            if part.name != _ASSUMED_PART:
+                os.link(part, target / part.name)
+    rank = None if profile.rank_assumed else profile.rank
+    return _Written(name, msgspec.structs.replace(profile, rank=rank, rank_assumed=False, job=""))
 
 
 def _new_name(number: int) -> str:
@@ -189,7 +182,25 @@ def _number_profiles(written: list[_Written], folder: Path) -> list[ManifestProf
             (folder / table_name / item.folder_name).rename(folder / table_name / f"profile={profile_id}")
         profiles.append(msgspec.structs.replace(item.profile, profile_id=profile_id))
     jobs = name_jobs(profiles)
-    return [msgspec.structs.replace(profile, job=jobs[profile.profile_id]) for profile in profiles]
+    members = Counter(jobs.values())
+    ranked = {Path(profile.source).parent for profile in profiles if profile.rank is not None}
+    named = []
+    for profile in profiles:
+        job = jobs[profile.profile_id]
+        alone = profile.rank is None and members[job] == 1 and Path(profile.source).parent not in ranked
+        changes = {"rank": 0, "rank_assumed": True} if alone else {}
+        named.append(msgspec.structs.replace(profile, job=job, **changes))
+    return named
+
+
+def _note_assumed_ranks(db: duckdb.DuckDBPyConnection, profiles: list[ManifestProfile], folder: Path) -> None:
+    """Say in the ledger of each profile that stands alone without a rank what was assumed."""
+    for profile in profiles:
+        if profile.rank_assumed:
+            ledger = Ledger()
+            ledger.add(profile.source, "no_rank", severity="info", example="names no rank; taken as rank 0 of one rank")
+            place = folder / "damage" / f"profile={profile.profile_id}" / _ASSUMED_PART
+            write_parquet(db, ledger.rows(), place, rank=None)
 
 
 def _note_foreign(found: Discovery, ledger: Ledger) -> None:

@@ -3,11 +3,13 @@
 A folder may hold one run of many ranks, or a collection of runs that have nothing to do with each other;
 ranks are compared only within a job. Profiles that lie in the same folder are taken as one job, and so are
 folders that complement each other: the same kind of device and the same world size, no rank twice, captured
-at about the same time. A rank that occurs twice in a folder begins a later job (a restart, a second capture).
+at about the same time. A rank that occurs twice in a folder begins a later job (a restart, a second capture),
+and captures that name no rank belong together only when their devices are told apart.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
@@ -51,6 +53,15 @@ class _Job:
     def kind(self) -> tuple[str, int | None]:
         return self.members[0].device_kind, self.members[0].world_size
 
+    def takes(self, profile: ManifestProfile) -> bool:
+        """Whether a profile of the same folder can be one more rank of this job."""
+        if self.kind() != (profile.device_kind, profile.world_size):
+            return False
+        if profile.rank is not None:
+            return profile.rank not in self.ranks
+        devices = {member.device_id for member in self.members}
+        return profile.device_id is not None and None not in devices and profile.device_id not in devices
+
     def completes(self, other: _Job) -> bool:
         """Whether two folders look like parts of one job."""
         if self.kind() != other.kind() or not self.ranks or not other.ranks or self.ranks & other.ranks:
@@ -63,29 +74,35 @@ class _Job:
 def name_jobs(profiles: list[ManifestProfile]) -> dict[int, str]:
     """Return the name of each profile's job, by profile_id; the name of an only job is empty.
 
-    A job is named by its folder relative to the input; a second job of the same folder by its number too.
+    A job is named by its folder relative to the input; where a folder holds several, or is the input itself, by
+    its first source.
     """
     jobs: list[_Job] = []
     for profile in sorted(profiles, key=lambda profile: (profile.start_ns or 0, profile.profile_id)):
         folder = str(PurePosixPath(profile.source).parent)
         home = next((job for job in reversed(jobs) if job.folder == folder), None)
-        alone = home is None or (home.kind() != (profile.device_kind, profile.world_size))
-        if alone or (profile.rank is not None and home is not None and profile.rank in home.ranks):
+        if home is None or not home.takes(profile):
             home = _Job(folder)
             jobs.append(home)
-        assert home is not None
         home.members.append(profile)
     jobs = _completed(jobs)
     if len(jobs) == 1:
         return {profile.profile_id: "" for profile in profiles}
     names: dict[int, str] = {}
-    counted: dict[str, int] = {}
+    folders = Counter(job.folder for job in jobs)
     for job in jobs:
-        counted[job.folder] = counted.get(job.folder, 0) + 1
-        folder = "" if job.folder == "." else job.folder
-        number = f"#{counted[job.folder]}" if counted[job.folder] > 1 or not folder else ""
-        names.update({profile.profile_id: f"{folder}{number}" for profile in job.members})
+        is_shared = job.folder == "." or folders[job.folder] > 1
+        name = _unused(job.members[0].source if is_shared else job.folder, set(names.values()))
+        names.update({profile.profile_id: name for profile in job.members})
     return names
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """One source may hold several jobs; the later ones are numbered."""
+    number = 1
+    while (numbered := name if number == 1 else f"{name}:{number}") in taken:
+        number += 1
+    return numbered
 
 
 def _completed(jobs: list[_Job]) -> list[_Job]:

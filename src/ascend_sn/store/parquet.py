@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,18 +60,28 @@ def write_parquet(db: DuckDBPyConnection, rows: Rows, path: Path, *, rank: int |
             db.unregister(f"texts_{number}")
 
 
-def create_view(db: DuckDBPyConnection, table: Table, files: list[Path]) -> None:
+def create_view(db: DuckDBPyConnection, table: Table, files: list[Path], assumed_ranks: Collection[int] = ()) -> None:
     """Make `table` visible: a view over its Parquet files, or an empty one of the right types.
 
     The profile is read from the name of the file's own folder. Hive partitioning would take any `name=value`
     folder above it for a column too, and `rank=7/run/` would replace the rank that the file states.
+
+    Args:
+        db: Where the view is made.
+        table: The table.
+        files: Its Parquet files; none makes an empty view.
+        assumed_ranks: Profiles whose files state no rank and that are shown as rank 0.
     """
-    columns = [f"{column.name}" for column in table.columns[1:]]
+    columns = [column.name for column in table.columns[2:]]
     if files:
         listed = ", ".join(_literal(path) for path in files)
         source = f"read_parquet([{listed}], hive_partitioning = false)"
         profile = "regexp_extract(filename, 'profile=(-?[0-9]+)/[^/]*$', 1)::integer"
-        db.execute(f"create view {table.name} as select {profile} as profile_id, {', '.join(columns)} from {source}")
+        rank = "rank"
+        if assumed_ranks:
+            rank = f"case when {profile} in ({', '.join(map(str, assumed_ranks))}) then coalesce(rank, 0) else rank end"
+        selected = ", ".join([f"{profile} as profile_id", f"{rank} as rank", *columns])
+        db.execute(f"create view {table.name} as select {selected} from {source}")
         return
     typed = ", ".join(f"null::{column.duckdb_type} as {column.name}" for column in table.columns)
     db.execute(f"create view {table.name} as select {typed} where false")

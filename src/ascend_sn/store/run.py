@@ -45,13 +45,14 @@ class Run:
         if job is not None and not visible:
             nearest = next(iter(get_close_matches(job, self.jobs, n=1)), None)
             raise UnknownNameError("job", job, self.jobs, nearest)
+        assumed = [profile.profile_id for profile in self.manifest.profiles if profile.rank_assumed]
         self.db: DuckDBPyConnection = duckdb.connect()
         for name, table in BY_NAME.items():
             files = sorted(path.absolute().glob(f"{name}/profile=*/part-*.parquet"))
             if job is not None:
                 files = [file for file in files if int(file.parent.name.partition("=")[2]) in {*visible, WHOLE_INPUT}]
             try:
-                create_view(self.db, table, files)
+                create_view(self.db, table, files, assumed)
             except duckdb.Error as error:
                 raise StoreError(path / name, f"the table cannot be read: {error}") from error
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from ascend_sn.model.manifest import ManifestProfile
 from ascend_sn.store.jobs import TOGETHER_NS, name_jobs
 
@@ -45,7 +47,7 @@ def test_hosts_with_folders_of_their_own_are_one_job() -> None:
 def test_a_rank_that_comes_again_in_a_folder_begins_another_job() -> None:
     found = name_jobs(profiles(("a/r0_first", 0, 0), ("a/r1_first", 1, 1), ("a/r0_again", 0, 9), ("a/r1_again", 1, 10)))
 
-    assert found == {0: "a", 1: "a", 2: "a#2", 3: "a#2"}
+    assert found == {0: "a/r0_first", 1: "a/r0_first", 2: "a/r0_again", 3: "a/r0_again"}
 
 
 def test_the_same_ranks_in_two_folders_are_two_jobs() -> None:
@@ -77,7 +79,27 @@ def test_devices_of_two_kinds_in_one_folder_are_two_jobs() -> None:
 
     found = name_jobs([gpu, npu])
 
-    assert found == {0: "#1", 1: "#2"}
+    assert found == {0: "gpu.json", 1: "npu"}
+
+
+def test_captures_without_ranks_in_one_folder_are_strangers() -> None:
+    found = name_jobs(profiles(("one.json", None, 0), ("two.json", None, 1), world=None))
+
+    assert found == {0: "one.json", 1: "two.json"}
+
+
+def test_captures_without_ranks_of_different_devices_are_one_job() -> None:
+    first, second = profiles(("prof", None, 0), ("prof", None, 0), world=None)
+
+    found = name_jobs([structs.replace(first, device_id=0), structs.replace(second, device_id=1)])
+
+    assert found == {0: "", 1: ""}
+
+
+def test_jobs_of_one_source_are_numbered() -> None:
+    found = name_jobs(profiles(("db", None, 0), ("db", None, 1), world=None))
+
+    assert found == {0: "db", 1: "db:2"}
 
 
 def test_no_profiles_are_no_jobs() -> None:

@@ -99,12 +99,12 @@ def test_profiles_are_numbered_by_rank_and_not_by_path(drawn: DrawnReader, tmp_p
         counted = run.sql("select profile_id, rank, count(*) from kernel group by all order by all").fetchall()
         named = run.sql("select profile_id, rank, source, phase from profile order by profile_id").fetchall()
 
-    assert counted == [(0, 2, 2), (1, 10, 10), (2, 11, 11), (3, None, 1)]
+    assert counted == [(0, 2, 2), (1, 10, 10), (2, 11, 11), (3, 0, 1)]
     assert named == [
         (0, 2, "b/p.txt", "b"),
         (1, 10, "c/p.txt", "c"),
         (2, 11, "a/p.txt", "a"),
-        (3, None, "d/p.txt", "d"),
+        (3, 0, "d/p.txt", "d"),  # alone in its folder, and so a job of its own
     ]
 
 
