@@ -48,7 +48,7 @@ wheel-check: venv
 	scripts/check-wheel.sh $(BIN)/python
 
 unit: venv
-	$(BIN)/python -m pytest -q -m "not slow and not browser and not npu and not cuda"
+	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow and not browser and not npu and not cuda"
 
 test-slow: venv
 	$(BIN)/python -m pytest -q -m slow
