@@ -15,7 +15,7 @@ from ascend_sn.model.rows import Int64, Nullable
 
 __all__ = ["Events", "Gathering", "concatenate", "lookup", "thread_keys"]
 
-_ABSENT, _INTEGER, _NUMBER, _NULL = 0, 2, 3, 5
+_INTEGER, _NUMBER = 2, 3
 
 
 @dataclass(frozen=True)
@@ -155,9 +155,7 @@ def lookup(codes: Codes, strings: Sequence[str], function: Callable[[str], int],
 
 
 def _text(block: TraceColumns, key: str, rows: Int64) -> Codes:
-    column = block.args[key]
-    kind = column.kind[rows]
-    return np.where((kind == _ABSENT) | (kind == _NULL), np.int32(-1), column.code[rows])
+    return block.args[key].code[rows]
 
 
 def _integer(block: TraceColumns, key: str, rows: Int64) -> Nullable:

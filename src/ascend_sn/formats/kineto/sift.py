@@ -96,10 +96,13 @@ def sift(path: Path, file: str, ledger: Ledger) -> Sifted:
         slices = scan.slices(block)
         kind = lookup(block.cat, block.strings, categories.class_of_category, categories.UNKNOWN)
         host = slices & np.isin(kind, categories.HOST_CLASSES)
-        with_parameters = host & (lookup(block.name, block.strings, _is_parameters, 0) == _PARAMETERS)
+        with_parameters = host.copy()
+        with_parameters[host] = lookup(block.name[host], block.strings, _is_parameters, 0) == _PARAMETERS
         placed = scan.placed(block)
         instants = placed & np.isin(block.ph, _INSTANTS)
-        role = lookup(block.name, block.strings, _instant_role, 1)
+        role = lookup(block.name[instants], block.strings, _instant_role, 1)
+        is_memory, is_other = np.zeros((2, block.count), np.bool_)
+        is_memory[instants], is_other[instants] = role == 0, role == 1
         chosen: dict[str, Bool] = {
             "host": host,
             "parameters": with_parameters,
@@ -107,8 +110,8 @@ def sift(path: Path, file: str, ledger: Ledger) -> Sifted:
             "device": slices & np.isin(kind, (*categories.DEVICE_CLASSES, categories.UNKNOWN)),
             "spans": slices & np.isin(kind, (categories.PYTHON, categories.DEVICE_ANNOTATION, categories.SPAN)),
             "nested": placed & ((block.ph == _B) | (block.ph == _E)),
-            "memory": instants & (role == 0),
-            "instants": instants & (role == 1),
+            "memory": is_memory,
+            "instants": is_other,
             "flows": placed & np.isin(block.ph, _FLOWS),
         }
         for name, mask in chosen.items():
