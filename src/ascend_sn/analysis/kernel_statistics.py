@@ -26,7 +26,7 @@ def kernel_statistics(db: DuckDBPyConnection) -> DuckDBPyRelation:
     """
     return db.sql("""
         with busy as (
-            select profile_id, rank, kind, coalesce(op_type, name) as op_type, core_type, dur_ns
+            select profile_id, rank, kind, coalesce(op_type, name, '(unnamed)') as op_type, core_type, dur_ns
             from kernel
             where kind in ('compute', 'fused')
         ),

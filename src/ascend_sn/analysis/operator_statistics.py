@@ -34,7 +34,8 @@ def operator_statistics(db: DuckDBPyConnection) -> DuckDBPyRelation:
             from launched
         ),
         summed as (
-            select operator.profile_id, any_value(operator.rank) as rank, operator.name,
+            select operator.profile_id, any_value(operator.rank) as rank,
+                   coalesce(operator.name, '(unnamed)')         as name,
                    count(*)                                     as calls,
                    case when any_value(has_links) then coalesce(sum(device_ns), 0)::bigint end as device_ns,
                    sum(self_ns)::bigint                         as host_ns,
@@ -44,7 +45,7 @@ def operator_statistics(db: DuckDBPyConnection) -> DuckDBPyRelation:
             from operator
             left join launched using (profile_id, operator_id)
             left join linked using (profile_id)
-            group by operator.profile_id, operator.name
+            group by operator.profile_id, coalesce(operator.name, '(unnamed)')
         )
         select profile_id, rank, name, calls, device_ns, host_ns,
                round(device_ns / calls)::bigint as mean_device_ns,

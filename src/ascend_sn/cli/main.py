@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -13,7 +14,7 @@ import click
 
 from ascend_sn._version import __version__
 from ascend_sn.cli.command import language_of, write_options
-from ascend_sn.errors import AscendSnError
+from ascend_sn.errors import AscendSnError, StoreError
 from ascend_sn.report.language import CODES, Language, code_of_environment
 from ascend_sn.report.printable import printable
 
@@ -69,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    if sys.stdout is None:  # started with a closed standard output
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - lives as long as the process
     try:
         code = _run(words)
         sys.stdout.flush()
@@ -76,6 +79,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # The reader of the pipe has what it wanted. What Python would still flush goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:
+        print(f"ascend-sn: the output cannot be written: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = StoreError.exit_code
     sys.exit(code)
 
 
@@ -98,6 +105,11 @@ def _run(words: list[str]) -> int:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         raise
+    except OSError as error:
+        if error.errno == errno.ENOSPC:  # standard output is full; every other writer says so itself
+            raise
+        traceback.print_exc()
+        return EXIT_INTERNAL
     except Exception:  # noqa: BLE001 - a defect: whatever is expected is an AscendSnError
         traceback.print_exc()
         return EXIT_INTERNAL

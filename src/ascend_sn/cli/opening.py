@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ascend_sn.cli.waiting import Waiting
-from ascend_sn.errors import UsageError
+from ascend_sn.errors import StoreError, UsageError
 from ascend_sn.report.document import Document
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable
@@ -31,6 +31,8 @@ def input_of(path: Path | None, input_path: Path | None) -> Path:
     if path is not None and input_path is not None and path != input_path:
         raise UsageError(f"two inputs: {path} and {input_path}; give one")
     found = input_path or path
+    if found is not None and str(found) == "." and "" in sys.argv:
+        raise UsageError("the input is an empty text; is a variable unset?")
     if found is None:
         raise UsageError("no input: name a file or folder, or use --input PATH")
     return found
@@ -51,31 +53,50 @@ def document_of(
     chosen = selection or Selection()
     with Waiting(language.text("say.reading", name=path.name)) as waiting:
         location = locate(path, cache_dir=cache_dir, progress=waiting.reading)
-        manifest = load_manifest(location.folder)
-        jobs = jobs_of(manifest)
-        if job is not None and len(jobs) == 1:
-            raise UsageError(f"the input holds one job only; leave out --job {job}")
-        shown = job if job is not None else newest_job(manifest)
-        chosen_job = sha256(shown.encode()).hexdigest()[:12]
-        rows = f"{chosen.top_k}-{chosen.op_time_threshold_ns}"
-        name = f"analyze-{chosen_job}-{language.code}-{rows}-{code_state()}.json"
-        kept = location.stored(name)
-        document = None if kept is None else _decoded(kept)
-        if document is None:
-            waiting.tell(language.text("say.analysing"))
-            document = _assembled(location, language, chosen, shown if len(jobs) > 1 else None)
-            location.keep(name, msgspec.json.encode(document))
-    if len(jobs) > 1 and job is None:
-        print(printable(language.text("say.jobs", count=len(jobs), jobs=", ".join(jobs), job=shown)), file=sys.stderr)
+        try:
+            document = _document(location, language, chosen, job, waiting)
+        except StoreError:
+            if not location.discard():
+                raise
+            location = locate(path, cache_dir=cache_dir, progress=waiting.reading)
+            document = _document(location, language, chosen, job, waiting)
+    if document.jobs and job is None:
+        jobs = {"count": len(document.jobs), "jobs": ", ".join(document.jobs), "job": document.job}
+        print(printable(language.text("say.jobs", **jobs)), file=sys.stderr)
+    return document
+
+
+def _document(
+    location: Location, language: Language, selection: Selection, job: str | None, waiting: Waiting
+) -> Document:
+    manifest = load_manifest(location.folder)
+    jobs = jobs_of(manifest)
+    if job is not None and len(jobs) == 1:
+        raise UsageError(f"the input holds one job only; leave out --job {job}")
+    shown = job if job is not None else newest_job(manifest)
+    chosen_job = sha256(shown.encode()).hexdigest()[:12]
+    rows = f"{selection.top_k}-{selection.op_time_threshold_ns}"
+    name = f"analyze-{chosen_job}-{language.code}-{rows}-{code_state()}.json"
+    kept = location.stored(name)
+    document = None if kept is None else _decoded(kept)
+    if document is None:
+        waiting.tell(language.text("say.analysing"))
+        document = _assembled(location, language, selection, shown if len(jobs) > 1 else None)
+        location.keep(name, msgspec.json.encode(document))
     return document
 
 
 def _assembled(location: Location, language: Language, selection: Selection, job: str | None) -> Document:
+    import duckdb
+
     from ascend_sn.report.assemble import assemble
     from ascend_sn.store import Run
 
     with Run(location.folder, location.input, job=job) as run:
-        return assemble(run, language, selection)
+        try:
+            return assemble(run, language, selection)
+        except (duckdb.IOException, duckdb.InvalidInputException) as error:  # a table that is damaged inside
+            raise StoreError(location.folder, f"a table cannot be read: {str(error).splitlines()[0]}") from error
 
 
 def _decoded(kept: bytes) -> Document | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,13 +30,15 @@ class Discovery:
     """What was found: captures to read, files that belong to none (relative names), and what was searched.
 
     `searched` holds every folder that was listed and every file that was passed over, foreign and empty ones
-    included: a change of any of them may change what is found.
+    included: a change of any of them may change what is found. `unreadable` names what the system would not let be
+    read, with the reason; the rest is used all the same.
     """
 
     root: Path
     sources: list[Source] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
     searched: list[Path] = field(default_factory=list)
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
 
 
 def discover(root: Path) -> Discovery:
@@ -49,6 +52,8 @@ def discover(root: Path) -> Discovery:
     """
     if not root.exists():
         raise InputError(root, "no such file or folder")
+    if not (root.is_file() or root.is_dir()):
+        raise InputError(root, "neither a file nor a folder")
     known = readers()
     found = Discovery(root)
     if root.is_file():
@@ -96,12 +101,12 @@ def _owner(path: Path, known: tuple[Reader, ...]) -> Source | None:
     """The profiler's folder that `path` is part of, when the path itself is not a capture of its own."""
     if path.is_dir() and _claimed(Candidate(path), known) is not None:
         return None
-    for folder in list(path.resolve().parents)[:_CLIMB]:
+    inside = Path(os.path.realpath(path))
+    for folder in list(inside.parents)[:_CLIMB]:
         reader = _claimed(Candidate(folder), known)
-        if reader is not None:
-            inside = path.resolve()
-            if any(member == inside or inside in member.parents for member in reader.members(folder)):
-                return Source(reader, folder, folder)
+        members = reader.members(folder) if reader is not None else []
+        if reader is not None and any(member == inside or inside in member.parents for member in members):
+            return Source(reader, folder, folder)
     return None
 
 
@@ -110,22 +115,33 @@ def _walk(root: Path, known: tuple[Reader, ...], found: Discovery) -> Iterator[t
     while pending:
         path, depth = pending.pop()
         candidate = Candidate(path)
-        if not candidate.is_folder and (path.stat().st_size == 0 or path.name.startswith(".")):
+        try:
+            if not candidate.is_folder and (path.stat().st_size == 0 or path.name.startswith(".")):
+                found.searched.append(path)
+                continue
+            reader = next((reader for reader in known if reader.claims(candidate)), None)
+            if reader is not None:
+                parts = path.relative_to(root).parts[:-1]
+                yield candidate, reader, shown_name(Path(parts[0])) if parts else None
+                continue
             found.searched.append(path)
-            continue
-        reader = _claimed(candidate, known)
-        if reader is not None:
-            parts = path.relative_to(root).parts[:-1]
-            yield candidate, reader, shown_name(Path(parts[0])) if parts else None
-            continue
-        found.searched.append(path)
-        if candidate.is_folder and depth < MAX_DEPTH:
-            children = [child for child in path.iterdir() if child.is_dir() or child.is_file()]
-            pending.extend((child, depth + 1) for child in sorted(children, key=_natural, reverse=True))
-        elif not candidate.is_folder and _OWN_REPORT_MARK not in candidate.head:
-            found.foreign.append(shown_name(path.relative_to(root)))
-            if len(found.foreign) > MAX_FILES:
-                raise InputError(root, f"more than {MAX_FILES} files that belong to no profile; open a folder below it")
+            if candidate.is_folder and depth < MAX_DEPTH:
+                pending.extend((child, depth + 1) for child in _children(path))
+            elif not candidate.is_folder and _OWN_REPORT_MARK not in candidate.head:
+                found.foreign.append(shown_name(path.relative_to(root)))
+        except OSError as error:
+            found.unreadable.append((shown_name(path.relative_to(root)), error.strerror or str(error)))
+        if len(found.foreign) > MAX_FILES and not found.sources:
+            raise InputError(root, f"more than {MAX_FILES} files that belong to no profile; open a folder below it")
+        if len(found.foreign) > MAX_FILES:
+            found.unreadable.append((".", f"more than {MAX_FILES} files belong to no profile; the search ended there"))
+            return
+
+
+def _children(folder: Path) -> list[Path]:
+    """Files and folders to look into, the last one first; links to folders are not followed out of the input."""
+    children = [child for child in folder.iterdir() if child.is_file() or (child.is_dir() and not child.is_symlink())]
+    return sorted(children, key=_natural, reverse=True)
 
 
 def _claimed(candidate: Candidate, known: tuple[Reader, ...]) -> Reader | None:
@@ -143,6 +159,9 @@ def _check_folder(root: Path) -> None:
 
 
 def _nothing_found(found: Discovery) -> str:
+    if found.unreadable:
+        name, reason = found.unreadable[0]
+        return f"no profile found here; {name} cannot be read: {reason}"
     if not found.foreign:
         return "folder is empty; was profiling turned on, and did the job run to a step that was captured?"
     names = ", ".join(found.foreign[:3]) + (", ..." if len(found.foreign) > 3 else "")

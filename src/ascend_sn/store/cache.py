@@ -52,7 +52,8 @@ def cached_run(key: str, build: Callable[[Path, Earlier], object], *, cache_dir:
         os.utime(finished)
         _shrink(runs, keep=finished)
     except OSError as error:
-        raise StoreError(error.filename or runs, f"the cache cannot be written: {error.strerror}") from error
+        hint = "name another folder with --cache-dir or ASCEND_SN_CACHE_DIR"
+        raise StoreError(error.filename or runs, f"the cache cannot be written: {error.strerror}; {hint}") from error
     return finished
 
 

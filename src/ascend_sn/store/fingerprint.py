@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -41,7 +42,7 @@ def source_key(source: Source, files: list[ManifestSource]) -> str:
 
 def run_key(found: Discovery, keys: list[str]) -> str:
     """Return the cache key of the whole input: `<input>-<state>`, so that older states of an input are found."""
-    place = hashlib.sha256(str(found.root.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
+    place = hashlib.sha256(os.fsencode(os.path.realpath(found.root))).hexdigest()
     state = hashlib.sha256()
     for source, key in zip(found.sources, keys, strict=True):
         state.update(f"\0{source.name}\0{key}".encode("utf-8", "surrogateescape"))

@@ -204,6 +204,8 @@ def _note_assumed_ranks(db: duckdb.DuckDBPyConnection, profiles: list[ManifestPr
 
 
 def _note_foreign(found: Discovery, ledger: Ledger) -> None:
+    for name, reason in found.unreadable:
+        ledger.add(name, "unreadable", example=f"cannot be read: {reason}")
     if found.foreign:
         names = ", ".join(found.foreign[:3])
         ledger.add(

@@ -84,5 +84,5 @@ def _state(path: Path) -> tuple[int, int, int]:
 
 
 def _index(cache: Path, root: Path) -> Path:
-    name = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:32]
+    name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
     return cache / "inputs" / f"{name}.json"

@@ -6,7 +6,9 @@ changes.
 
 from __future__ import annotations
 
+import logging
 import os
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +22,15 @@ from ascend_sn.store.upgrade import is_run_folder, load_manifest
 from ascend_sn.store.whole import check_whole
 
 if TYPE_CHECKING:
+    from ascend_sn.formats.discover import Discovery
+    from ascend_sn.model.manifest import ManifestSource
     from ascend_sn.store.ingest import Earlier, Progress
 
 __all__ = ["Location", "locate"]
 
 _RESULTS = "results"
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -47,11 +53,40 @@ class Location:
         if not self.is_cached:
             return
         results = self.folder / _RESULTS
-        results.mkdir(exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=results)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        Path(temporary).replace(results / name)
+        temporary = None
+        try:
+            results.mkdir(exist_ok=True)
+            descriptor, temporary = tempfile.mkstemp(dir=results)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            Path(temporary).replace(results / name)
+        except OSError as error:
+            logger.info("not kept for the next time: %s", error)  # a full disk costs time later, not the answer now
+            if temporary is not None:
+                Path(temporary).unlink(missing_ok=True)
+
+    def discard(self) -> bool:
+        """Remove a cached run that turned out to be damaged, so that it is read anew; false for the user's own."""
+        if self.is_cached:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return self.is_cached
+
+
+def _described(found: Discovery) -> list[list[ManifestSource]]:
+    """Describe the files of every source; one with a file that cannot be read is noted and left out."""
+    kept, files = [], []
+    failure = OSError("no source")
+    for source in found.sources:
+        try:
+            files.append(source_files(source))
+            kept.append(source)
+        except OSError as error:
+            found.unreadable.append((source.name, f"{error.filename}: {error.strerror}"))
+            failure = error
+    if not kept:
+        raise failure
+    found.sources = kept
+    return files
 
 
 def locate(path: str | Path, *, cache_dir: Path | None = None, progress: Progress | None = None) -> Location:
@@ -67,7 +102,7 @@ def locate(path: str | Path, *, cache_dir: Path | None = None, progress: Progres
         from ascend_sn.formats.discover import discover  # loads the readers; not needed for an unchanged input
 
         found = discover(root)
-        files = [source_files(source) for source in found.sources]
+        files = _described(found)
     except OSError as error:
         raise InputError(error.filename or root, f"cannot be read: {error.strerror}") from error
     keys = [source_key(source, parts) for source, parts in zip(found.sources, files, strict=True)]
@@ -80,5 +115,8 @@ def locate(path: str | Path, *, cache_dir: Path | None = None, progress: Progres
     key = run_key(found, keys)
     folder = cached_run(key, build, cache_dir=cache_dir)
     read = [member for source in found.sources for member in source.reader.members(source.path)]
-    remember(root, cache_dir, key, found.searched, read)
+    try:
+        remember(root, cache_dir, key, found.searched, read)
+    except OSError as error:
+        logger.info("not remembered for the next time: %s", error)
     return Location(folder, root, is_cached=True)

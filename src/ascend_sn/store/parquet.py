@@ -6,11 +6,13 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import nanoarrow as na
 import numpy as np
 from duckdb import DuckDBPyConnection
 from nanoarrow.c_array import CArray, c_array_from_buffers
 
+from ascend_sn.errors import StoreError
 from ascend_sn.model.rows import Bool, ColumnData, Nullable, Rows, Text
 from ascend_sn.model.tables import ColumnType, Table
 
@@ -53,7 +55,10 @@ def write_parquet(db: DuckDBPyConnection, rows: Rows, path: Path, *, rank: int |
     query = f"select {', '.join(selected)} from {', '.join(['encoded', *dictionaries])}"
     path.parent.mkdir(parents=True, exist_ok=True)
     target = str(path).replace("'", "''")
-    db.execute(f"copy ({query}) to '{target}' (format parquet, compression zstd)")
+    try:
+        db.execute(f"copy ({query}) to '{target}' (format parquet, compression zstd)")
+    except duckdb.IOException as error:
+        raise StoreError(path, f"cannot be written: {str(error).splitlines()[0]}") from error
     db.unregister("encoded")
     for number, column in enumerate(table.columns[2:]):
         if column.type == "text" and rows.text(column.name).values:

@@ -54,7 +54,7 @@ class Run:
             try:
                 create_view(self.db, table, files, assumed)
             except duckdb.Error as error:
-                raise StoreError(path / name, f"the table cannot be read: {error}") from error
+                raise StoreError(path / name, f"the table cannot be read: {str(error).splitlines()[0]}") from error
 
     @property
     def jobs(self) -> tuple[str, ...]:
@@ -120,5 +120,11 @@ def open_run(
         UnknownNameError: No job of that name.
         StoreError: A run folder in which files are missing or damaged, or a cache that cannot be written.
     """
+    location = locate(path, cache_dir=cache_dir, progress=progress)
+    try:
+        return Run(location.folder, location.input, job=job)
+    except StoreError:
+        if not location.discard():
+            raise
     location = locate(path, cache_dir=cache_dir, progress=progress)
     return Run(location.folder, location.input, job=job)
