@@ -30,9 +30,12 @@ from ascend_sn.model.rows import Rows
 from ascend_sn.model.tables import BY_NAME
 from ascend_sn.store.fingerprint import READER_VERSION, source_key
 from ascend_sn.store.jobs import name_jobs
-from ascend_sn.store.parquet import write_parquet
+from ascend_sn.store.parquet import connected, write_parquet
 
 __all__ = ["WHOLE_INPUT", "Earlier", "Progress", "build_run"]
+
+_BYTES_PER_ROW = 100
+"""Bytes of text that make a row, roughly; only to tell small inputs from large ones."""
 
 _ASSUMED_PART = "part-assumed.parquet"
 WHOLE_INPUT = -1
@@ -82,7 +85,7 @@ def build_run(
     Raises:
         InputError: No source is usable; the first reason is raised.
     """
-    db = duckdb.connect()
+    db = connected(sum(file.size_bytes for parts in files for file in parts) // _BYTES_PER_ROW)
     ledger = Ledger()
     written: list[_Written] = []
     failures: list[InputError] = []
