@@ -1,6 +1,6 @@
 """Ours beside HolisticTraceAnalysis, pandas and msprof-analyze, in turn: CPU seconds, peak memory, ratios.
 
-    python -m benchmarks.peers [--megabytes N] [--rounds N]
+    python -m benchmarks.peers [--megabytes N] [--rounds N] [--only kineto]
 
 Reading is timed without the imports, peaks are of the whole process. The row of one Ascend rank needs the sample
 data (see CONTRIBUTING) and counts whole cold processes, on an empty cache.
@@ -86,18 +86,24 @@ def main() -> None:
     options = argparse.ArgumentParser(description="Ours beside the peers.")
     options.add_argument("--megabytes", type=float, default=100)
     options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--only", choices=("kineto", "rank", "intervals"), action="append")
     chosen = options.parse_args()
+    only = chosen.only or ["kineto", "rank", "intervals"]
     peers_python()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kineto_trace.json"
-        write_kineto(path, int(chosen.megabytes * 1e6))
-        rows = kineto_comparisons(path)
-        if shared_root() is not None:
+        rows: list[Comparison] = []
+        if "kineto" in only:
+            write_kineto(path, int(chosen.megabytes * 1e6))
+            rows += kineto_comparisons(path)
+        if "rank" in only and shared_root() is not None:
             rank = shared_path("data", "torch_npu", "text", "level1", "rank0_ascend_pt")
             rows.append(rank_comparison(rank, Path(folder)))
-        else:
+        elif "rank" in only:
             print("one Ascend rank: the sample data are not at hand", file=sys.stderr)
-        compare(rows + interval_comparisons(), chosen.rounds)
+        if "intervals" in only:
+            rows += interval_comparisons()
+        compare(rows, chosen.rounds)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,11 @@ class Events:
         return replace(self, dur=dur)
 
 
-_COLUMNS = ("ts", "dur", "kind", "phase", "name", "category", "pid", "tid", "id")
+_OF_BLOCK = {
+    **{"ts": "ts_ns", "dur": "dur_ns", "phase": "ph", "category": "cat"},
+    **{name: name for name in ("name", "pid", "tid", "id")},
+}
+_COLUMNS = (*_OF_BLOCK, "kind")
 
 
 @dataclass
@@ -82,26 +86,21 @@ class Gathering:
         """Take the events at `rows` of a block, with their classes."""
         if not len(rows):
             return
+        columns: dict[str, Any] = {name: _small(getattr(block, theirs)[rows]) for name, theirs in _OF_BLOCK.items()}
         self.parts.append(
             Events(
-                ts=block.ts_ns[rows],
-                dur=block.dur_ns[rows],
-                kind=kind[rows],
-                phase=block.ph[rows],
-                name=block.name[rows],
-                category=block.cat[rows],
-                pid=block.pid[rows],
-                tid=block.tid[rows],
-                id=block.id[rows],
-                texts={key: _text(block, key, rows) for key in self.texts},
+                **columns,
+                kind=_small(kind[rows]),
+                texts={key: _small(block.args[key].code[rows]) for key in self.texts},
                 integers={key: _integer(block, key, rows) for key in self.integers},
-                reals={key: _real(block, key, rows) for key in self.reals},
+                reals={key: _small(_real(block, key, rows)) for key in self.reals},
             )
         )
 
     def gathered(self) -> Events:
-        """Return all events taken, in file order."""
-        return concatenate(self.parts or [self._nothing()])
+        """Return all events taken, in file order, and let the parts go."""
+        parts, self.parts = self.parts or [self._nothing()], []
+        return concatenate(parts)
 
     def _nothing(self) -> Events:
         codes = np.zeros(0, np.int32)
@@ -127,12 +126,12 @@ def concatenate(parts: Sequence[Events]) -> Events:
     if len(parts) == 1:
         return parts[0]
     first, parts = parts[0], [part for part in parts if len(part)] or [parts[0]]
-    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS}
+    columns: dict[str, Any] = {name: _stacked([getattr(part, name) for part in parts]) for name in _COLUMNS}
     return Events(
         **columns,
-        texts={key: np.concatenate([part.texts[key] for part in parts]) for key in first.texts},
+        texts={key: _stacked([part.texts[key] for part in parts]) for key in first.texts},
         integers={key: _joined([part.integers[key] for part in parts]) for key in first.integers},
-        reals={key: np.concatenate([part.reals[key] for part in parts]) for key in first.reals},
+        reals={key: _stacked([part.reals[key] for part in parts]) for key in first.reals},
     )
 
 
@@ -154,13 +153,9 @@ def lookup(codes: Codes, strings: Sequence[str], function: Callable[[str], int],
     return table[codes]
 
 
-def _text(block: TraceColumns, key: str, rows: Int64) -> Codes:
-    return block.args[key].code[rows]
-
-
 def _integer(block: TraceColumns, key: str, rows: Int64) -> Nullable:
     column = block.args[key]
-    return Nullable(column.value[rows], column.kind[rows] == _INTEGER)
+    return Nullable(_small(column.value[rows]), _small(column.kind[rows] == _INTEGER))
 
 
 def _real(block: TraceColumns, key: str, rows: Int64) -> npt.NDArray[np.float64]:
@@ -172,6 +167,21 @@ def _real(block: TraceColumns, key: str, rows: Int64) -> npt.NDArray[np.float64]
 def _joined(parts: Iterable[Nullable]) -> Nullable:
     columns = list(parts)
     return Nullable(
-        np.concatenate([column.values for column in columns]),
-        np.concatenate([column.valid for column in columns]),
+        _stacked([column.values for column in columns]),
+        _stacked([column.valid for column in columns]),
     )
+
+
+def _small(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the same values; one value in every row takes the room of one (most arguments are of few events)."""
+    first = values[:1]
+    same = values == first if first == first else values != values
+    return np.broadcast_to(first, values.shape) if bool(same.all()) else values
+
+
+def _stacked(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return the rows of all parts; one value in every row still takes the room of one."""
+    first = parts[0][:1]
+    if len(first) and all(part.strides == (0,) and part[0] == first[0] for part in parts):
+        return np.broadcast_to(first, sum(len(part) for part in parts))
+    return np.concatenate(parts)
