@@ -27,6 +27,10 @@ class GuideCommand(click.Command):
         """Rewrite the guides' spellings to ours, then parse."""
         return super().parse_args(ctx, list(_rewritten(args, self._switches())))
 
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        """The names of the help option, whichever way the command was reached (click keeps the first answer)."""
+        return ["-h", "--help"]
+
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the command does, in the reader's language."""
         formatter.write_paragraph()

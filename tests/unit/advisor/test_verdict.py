@@ -132,7 +132,7 @@ def test_a_rank_that_computes_a_tenth_longer_than_the_others_is_named(slow: str,
 
     assert ("verdict.uneven-ranks" in found) is named
     if named:
-        assert found["verdict.uneven-ranks"] == {"rank": 2, "slowest_ns": 9, "median_ns": 8}
+        assert found["verdict.uneven-ranks"] == {"rank": 2, "slowest_ns": 9, "median_ns": 8, "lost_ns": 1}
 
 
 def test_captures_that_share_a_rank_are_of_different_jobs_and_not_compared() -> None:

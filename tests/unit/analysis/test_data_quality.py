@@ -160,6 +160,7 @@ def test_ranks_missing_of_a_stated_world() -> None:
         "profiles": 4,
         "missing_ranks": "1,3,4,6,7",
         "duplicate_ranks": "2",
+        "extra_ranks": None,
         "unknown_rank_count": 0,
     }
 
