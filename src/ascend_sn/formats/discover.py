@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -79,7 +79,7 @@ def _leave_sums(found: Discovery) -> None:
         found.sources = [source for source in found.sources if not source.reader.sums_up]
 
 
-def _file_source(path: Path, known: tuple[Reader, ...]) -> Source:
+def _file_source(path: Path, known: Sequence[Reader]) -> Source:
     owner = _owner(path, known)
     if owner is not None:
         return owner
@@ -97,7 +97,7 @@ def _not_known(path: Path) -> str:
     return "not a profile that ascend-sn can read"
 
 
-def _owner(path: Path, known: tuple[Reader, ...]) -> Source | None:
+def _owner(path: Path, known: Sequence[Reader]) -> Source | None:
     """The profiler's folder that `path` is part of, when the path itself is not a capture of its own."""
     if path.is_dir() and _claimed(Candidate(path), known) is not None:
         return None
@@ -110,7 +110,7 @@ def _owner(path: Path, known: tuple[Reader, ...]) -> Source | None:
     return None
 
 
-def _walk(root: Path, known: tuple[Reader, ...], found: Discovery) -> Iterator[tuple[Candidate, Reader, str | None]]:
+def _walk(root: Path, known: Sequence[Reader], found: Discovery) -> Iterator[tuple[Candidate, Reader, str | None]]:
     pending = [(root, 0)]
     while pending:
         path, depth = pending.pop()
@@ -144,7 +144,7 @@ def _children(folder: Path) -> list[Path]:
     return sorted(children, key=_natural, reverse=True)
 
 
-def _claimed(candidate: Candidate, known: tuple[Reader, ...]) -> Reader | None:
+def _claimed(candidate: Candidate, known: Sequence[Reader]) -> Reader | None:
     try:
         return next((reader for reader in known if reader.claims(candidate)), None)
     except OSError as error:

@@ -1,32 +1,61 @@
-"""The readers of this package, strictest first."""
+"""The readers of this package, strictest first, each loaded when it is first asked.
+
+A folder of one profiler is claimed by one of the first readers; loading all of them would cost as much as reading
+a small capture.
+"""
 
 from __future__ import annotations
 
-from ascend_sn.formats import memory_snapshot, memory_timeline, onnxruntime
-from ascend_sn.formats.chrome import reader as chrome
-from ascend_sn.formats.cluster_output import reader as cluster_output
-from ascend_sn.formats.kineto import reader as kineto
-from ascend_sn.formats.mindspore import run_folder as mindspore
-from ascend_sn.formats.msprof import database_file, reader as msprof
-from ascend_sn.formats.reader import Reader
-from ascend_sn.formats.torch_npu import run_folder as torch_npu, trace_file as torch_npu_trace
-from ascend_sn.formats.train_trace import reader as train_trace
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final, overload
 
-READERS: tuple[Reader, ...] = (
-    train_trace.READER,
-    mindspore.READER,
-    mindspore.RAW_READER,
-    torch_npu.READER,
-    torch_npu.RAW_READER,
-    msprof.READER,
-    msprof.RAW_READER,
-    cluster_output.READER,
-    database_file.READER,
-    torch_npu_trace.READER,
-    kineto.READER,
-    kineto.EXECUTION_TRACE,
-    onnxruntime.READER,
-    memory_snapshot.READER,
-    memory_timeline.READER,
-    chrome.READER,
+from ascend_sn.formats.reader import Reader
+
+__all__ = ["READERS", "Readers"]
+
+_PLACES: Final = (
+    ("train_trace.reader", "READER"),
+    ("mindspore.run_folder", "READER"),
+    ("mindspore.run_folder", "RAW_READER"),
+    ("torch_npu.run_folder", "READER"),
+    ("torch_npu.run_folder", "RAW_READER"),
+    ("msprof.reader", "READER"),
+    ("msprof.reader", "RAW_READER"),
+    ("cluster_output.reader", "READER"),
+    ("msprof.database_file", "READER"),
+    ("torch_npu.trace_file", "READER"),
+    ("kineto.reader", "READER"),
+    ("kineto.reader", "EXECUTION_TRACE"),
+    ("onnxruntime", "READER"),
+    ("memory_snapshot", "READER"),
+    ("memory_timeline", "READER"),
+    ("chrome.reader", "READER"),
 )
+
+
+class Readers(Sequence[Reader]):
+    """Ours in their order, then `added` ones of other packages."""
+
+    def __init__(self, added: Sequence[Reader] = ()) -> None:
+        self._added = tuple(added)
+
+    def __len__(self) -> int:
+        return len(_PLACES) + len(self._added)
+
+    @overload
+    def __getitem__(self, at: int) -> Reader: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Reader]: ...
+    def __getitem__(self, at: int | slice) -> Reader | Sequence[Reader]:
+        if isinstance(at, slice):
+            return [self[number] for number in range(*at.indices(len(self)))]
+        if at >= len(_PLACES):
+            return self._added[at - len(_PLACES)]
+        module, name = _PLACES[at]
+        reader = getattr(import_module(f"ascend_sn.formats.{module}"), name)
+        assert isinstance(reader, Reader)
+        return reader
+
+
+READERS: Final = Readers()
