@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -42,8 +42,7 @@ class Comparison:
     ours: Side
     peers: Sequence[Side]
     reach: float | None = None
-    same_result: bool = True
-    rounds: int | None = field(default=None)
+    rounds: int | None = None
 
 
 def peers_python() -> Path:
@@ -72,13 +71,20 @@ def compare(comparisons: Sequence[Comparison], rounds: int) -> None:
         own_cpu, own_peak, own_found = _median(costs[0])
         for side, measured in zip(one.peers, costs[1:], strict=True):
             cpu, peak, found = _median(measured)
-            result = "same" if found == own_found else f"{own_found} / {found}" if one.same_result else ""
+            result = _agreement(own_found, found)
             reach = f">= {one.reach:g}" if one.reach is not None else ""
             print(
                 f"| {one.what:44} | {own_cpu:.3f} | {own_peak:.0f} | {side.name} | {cpu:.3f} | {peak:.0f} "
                 f"| {cpu / own_cpu:.1f} | {reach} | {result} |",
                 flush=True,
             )
+
+
+def _agreement(ours: object, theirs: object) -> str:
+    """Say whether both found the same; work whose results cannot be compared says so."""
+    if ours is None or theirs is None:
+        return "not compared"
+    return "same" if ours == theirs else f"differs: {ours} / {theirs}"
 
 
 def _installed(name: str) -> bool:

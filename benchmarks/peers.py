@@ -77,9 +77,7 @@ def rank_comparison(rank: Path, folder: Path) -> Comparison:
     """Analyse one rank of the sample from a cold start."""
     advisor = [str(PEERS / "bin" / "msprof-analyze"), "advisor", "all", "-d", str(rank), "-o", str(folder), "-l", "en"]
     ours = Side("ascend-sn", ANALYZE.format(path=str(rank)))
-    return Comparison(
-        "analyze one Ascend rank, cold process", ours, [Side("msprof-analyze", command=advisor)], None, False
-    )
+    return Comparison("analyze one Ascend rank, cold process", ours, [Side("msprof-analyze", command=advisor)], None)
 
 
 def main() -> None:
