@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from ascend_sn.formats.sqlite_columns import is_sqlite
-from ascend_sn.formats.torch_npu.layout import MINDSPORE_FILE, OUTPUT, TEXT_FILES
+from ascend_sn.formats.torch_npu.layout import MINDSPORE_FILE, OUTPUT, TEXT_FILES, export_names
 
 __all__ = ["ANALYSIS_DB", "SUFFIX", "output_folder", "pipeline_files", "profiler_database", "run_files"]
 
@@ -30,7 +30,7 @@ def output_folder(folder: Path) -> Path | None:
         return None
     inside = folder / OUTPUT
     output = inside if inside.is_dir() else folder
-    names = [child.name for child in output.iterdir()]
+    names = export_names(output)
     profiled = any(name in TEXT_FILES or _DATABASE.match(name) for name in names)
     own = any(MINDSPORE_FILE.match(name) for name in names)
     if own and (inside.is_dir() or profiled):
@@ -58,10 +58,10 @@ def run_files(folder: Path) -> list[Path]:
     output = output_folder(folder)
     if output is not None:
         files += [path for path in pipeline_files(output) if path is not None]
-        for child in output.iterdir():
-            name = child.name.removesuffix("-wal")
-            if name in (*TEXT_FILES, ANALYSIS_DB) or _DATABASE.match(name):
-                files.append(child)
+        for name in export_names(output):
+            base = name.removesuffix("-wal")
+            if base in (*TEXT_FILES, ANALYSIS_DB) or _DATABASE.match(base):
+                files.append(output / name)
     return sorted(path for path in set(files) if path.is_file())
 
 

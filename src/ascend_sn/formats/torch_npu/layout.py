@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from ascend_sn.formats.kineto.recognise import is_kineto
+from ascend_sn.formats.reader import Candidate
 from ascend_sn.formats.sqlite_columns import is_sqlite
 from ascend_sn.formats.torch_npu.limits import rank_of, whole
 from ascend_sn.model.ledger import Ledger
@@ -19,17 +22,20 @@ __all__ = [
     "OUTPUT",
     "TEXT_FILES",
     "RunInfo",
+    "export_names",
     "output_folder",
     "profiler_database",
     "read_run_info",
     "run_files",
+    "text_files",
 ]
 
 OUTPUT: Final = "ASCEND_PROFILER_OUTPUT"
 ANALYSIS_DB: Final = "analysis.db"
 PROFILER_DB: Final = re.compile(r"^ascend_pytorch_profiler(_-?\d+)?\.db$")
+TRACE_FILE: Final = "trace_view.json"
 TEXT_FILES: Final = (
-    "trace_view.json",
+    TRACE_FILE,
     "kernel_details.csv",
     "operator_details.csv",
     "step_trace_time.csv",
@@ -41,7 +47,7 @@ TEXT_FILES: Final = (
 )
 """Text exports that are read; operator_details.csv and the statistics repeat what others hold."""
 
-_TELLING: Final = frozenset({"trace_view.json", "kernel_details.csv"})
+_TELLING: Final = frozenset({TRACE_FILE, "kernel_details.csv"})
 """Names that no other tool gives; the others occur elsewhere too."""
 
 MINDSPORE_FILE = re.compile(r"^(ascend_mindspore_profiler.*\.db|dataset\.csv|minddata_pipeline_.*)$")
@@ -86,15 +92,29 @@ def output_folder(folder: Path) -> Path | None:
         return None
     inside = folder / OUTPUT
     if inside.is_dir():
-        names = [child.name for child in inside.iterdir()]
+        names = export_names(inside)
         ours = not any(MINDSPORE_FILE.match(name) for name in names)
         return inside if ours and any(name in TEXT_FILES or PROFILER_DB.match(name) for name in names) else None
     if folder.name == OUTPUT or not folder.is_dir():
         # The run folder around it is what is read.
         return None
-    names = [child.name for child in folder.iterdir()]
+    names = export_names(folder)
     ours = not any(MINDSPORE_FILE.match(name) for name in names)
     return folder if ours and any(name in _TELLING or PROFILER_DB.match(name) for name in names) else None
+
+
+def export_names(output: Path) -> list[str]:
+    """Return the names in a folder of exports, without a trace of PyTorch that was only given an export's name."""
+    return [child.name for child in output.iterdir() if child.name != TRACE_FILE or not _is_of_pytorch(child)]
+
+
+def _is_of_pytorch(path: Path) -> bool:
+    """Whether a trace is PyTorch's own; torch_npu writes lists, PyTorch objects."""
+    candidate = Candidate(path)
+    try:
+        return not candidate.is_folder and candidate.head.lstrip().startswith(b"{") and is_kineto(candidate)
+    except OSError:
+        return False
 
 
 def profiler_database(output: Path) -> Path | None:
@@ -108,15 +128,24 @@ def run_files(folder: Path) -> list[Path]:
     files = [child for child in folder.iterdir() if _INFO.match(child.name) or child.name == "profiler_metadata.json"]
     output = output_folder(folder)
     if output is not None:
-        for child in output.iterdir():
-            base = child.name.removesuffix("-wal")
-            database = base == ANALYSIS_DB or PROFILER_DB.match(base)
-            if child.name in TEXT_FILES or database:
-                files.append(child)
+        for name in export_names(output):
+            base = name.removesuffix("-wal")
+            if name in TEXT_FILES or base == ANALYSIS_DB or PROFILER_DB.match(base):
+                files.append(output / name)
     return sorted(path for path in files if path.is_file())
 
 
-def read_run_info(folder: Path, name_of: Any, ledger: Ledger) -> RunInfo:
+def text_files(output: Path, name_of: Callable[[Path], str], ledger: Ledger) -> dict[str, Path]:
+    """Return the text exports by name; a trace of PyTorch's own among them is left alone, and said."""
+    trace = output / TRACE_FILE
+    if trace.is_file() and _is_of_pytorch(trace):
+        ledger.add(
+            name_of(trace), "foreign_files", example="a trace of PyTorch itself; open it on its own", severity="info"
+        )
+    return {name: path for name in export_names(output) if name in TEXT_FILES and (path := output / name).is_file()}
+
+
+def read_run_info(folder: Path, name_of: Callable[[Path], str], ledger: Ledger) -> RunInfo:
     """Read the two JSON files beside the exports; `name_of(path)` names a file in the ledger."""
     info: dict[str, Any] = {}
     rank: int | None = None

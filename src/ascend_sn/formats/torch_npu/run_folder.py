@@ -10,12 +10,12 @@ from ascend_sn.formats.torch_npu.captures import capture_of
 from ascend_sn.formats.torch_npu.database_export import read_database_export
 from ascend_sn.formats.torch_npu.export import Export
 from ascend_sn.formats.torch_npu.layout import (
-    TEXT_FILES,
     RunInfo,
     output_folder,
     profiler_database,
     read_run_info,
     run_files,
+    text_files,
 )
 from ascend_sn.formats.torch_npu.text_export import read_text_export
 from ascend_sn.model.capture import Capture
@@ -49,7 +49,7 @@ def _export(source: Source, output: Path, info: RunInfo, ledger: Ledger) -> Expo
                 place=error.place,
                 example=f"{error.problem}; the text export beside it is read instead",
             )
-    files = {name: output / name for name in TEXT_FILES if (output / name).is_file()}
+    files = text_files(output, source.relative, ledger)
     return read_text_export(source, files, info, ledger)
 
 

@@ -12,6 +12,7 @@ from ascend_sn.errors import EmptyInputError, FormatError, NotParsedError
 from ascend_sn.formats.discover import discover
 from ascend_sn.formats.reader import Candidate, Source
 from ascend_sn.formats.torch_npu.run_folder import RAW_READER, READER
+from tests.unit.formats.kineto.traces import kernel, write
 from tests.unit.formats.torch_npu.runs import kernel_csv, open_run, write_csv, write_info, write_json
 
 KERNEL = {"Name": "mm", "Start Time(us)": "1", "Duration(us)": "2", "Accelerator Core": "AI_CORE"}
@@ -48,6 +49,33 @@ def test_exports_without_their_folder_are_claimed_by_names_that_no_other_tool_gi
 
     assert len(open_run(tmp_path / "copied").rows("kernel")) == 1
     assert not READER.claims(Candidate(other))
+
+
+@pytest.mark.parametrize("place", ["trace_view.json", "ASCEND_PROFILER_OUTPUT/trace_view.json"])
+@pytest.mark.parametrize("opened", ["folder", "file"])
+def test_a_trace_of_pytorch_stays_one_under_the_name_of_an_export(tmp_path: Path, place: str, opened: str) -> None:
+    path = tmp_path / place
+    path.parent.mkdir(exist_ok=True)
+    write(path.parent, kernel("gemm", 10, 5, correlation=1), name=path.name)
+
+    (source,) = discover(tmp_path if opened == "folder" else path).sources
+    (capture,) = source.reader.read(source)
+
+    assert (capture.header.format, len(capture.rows("kernel"))) == ("kineto", 1)
+
+
+def test_a_trace_of_pytorch_among_exports_is_a_capture_of_its_own(tmp_path: Path) -> None:
+    kernel_csv(tmp_path, [KERNEL])
+    path = write(tmp_path / "ASCEND_PROFILER_OUTPUT", kernel("gemm", 10, 5), name="trace_view.json")
+
+    (told,) = open_run(tmp_path).ledger.entries
+    assert (told.kind, told.file, told.severity) == (
+        "foreign_files",
+        "ASCEND_PROFILER_OUTPUT/trace_view.json",
+        "info",
+    )
+    (source,) = discover(path).sources
+    assert source.reader.name == "kineto"
 
 
 @pytest.mark.parametrize("name", ["ascend_mindspore_profiler_0.db", "dataset.csv", "minddata_pipeline_raw_0.csv"])
