@@ -32,7 +32,7 @@ _CATEGORY: Final = re.compile(rb'"cat"\s*:\s*"(?:Session|Node)"')
 _OWN_NAME: Final = re.compile(
     rb'_kernel_time"|"model_loading_|"session_initialization"|"model_run"|SequentialExecutor::Execute'
 )
-_LIST: Final = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*\[")
+_LIST: Final = re.compile(rb"\s*+(?:\xef\xbb\xbf)?+\s*+\[")
 
 _RUN, _SESSION, _NODE, _FENCE, _KERNEL, _OTHER = range(6)
 _KERNEL_SUFFIX: Final = "_kernel_time"

@@ -29,9 +29,9 @@ from ascend_sn.model.tables import SPAN
 __all__ = ["READER"]
 
 _NAME: Final = "chrome-trace"
-_EVENTS: Final = re.compile(rb'\s*(?:\xef\xbb\xbf)?\s*\{.*?"traceEvents"\s*:', re.DOTALL)
-_LIST: Final = re.compile(rb'\s*(?:\xef\xbb\xbf)?\s*\[\s*\{.*?"ph"\s*:\s*"', re.DOTALL)
-_EMPTY: Final = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*(?:\[\s*\]|\{\s*\})\s*")
+_EVENTS: Final = re.compile(rb'\s*+(?:\xef\xbb\xbf)?+\s*+\{.*?"traceEvents"\s*:', re.DOTALL)
+_LIST: Final = re.compile(rb'\s*+(?:\xef\xbb\xbf)?+\s*+\[\s*\{.*?"ph"\s*:\s*"', re.DOTALL)
+_EMPTY: Final = re.compile(rb"\s*+(?:\xef\xbb\xbf)?+\s*+(?:\[\s*\]|\{\s*\})\s*")
 
 _GROUPS: Final = {
     "complete": "X",

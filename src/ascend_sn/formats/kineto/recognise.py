@@ -18,7 +18,7 @@ _CATEGORY: Final = re.compile(
 _OLD_CATEGORY: Final = re.compile(rb'"cat"\s*:\s*"(?:Operator|Kernel|Runtime)"')
 _OLD_ARGUMENT: Final = re.compile(rb'"(?:External id|correlation|external id)"\s*:')
 _EVENTS: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
-_FIRST: Final = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*([\[{])")
+_FIRST: Final = re.compile(rb"\s*+(?:\xef\xbb\xbf)?+\s*+([\[{])")
 # Ascend traces are lists with these process names, and write every time as text.
 _ASCEND: Final = re.compile(rb'"(?:Ascend Hardware|CANN|Overlap Analysis)"|"ts"\s*:\s*"')
 _EXECUTION_TRACE: Final = re.compile(rb'"schema"\s*:\s*"[0-9][^"]*".*"nodes"\s*:\s*\[', re.DOTALL)
