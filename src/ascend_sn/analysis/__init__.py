@@ -17,7 +17,9 @@ from ascend_sn.analysis import (
     capture_differences as _capture_differences,
     clock_offsets as _clock_offsets,
     collective_parts as _collective_parts,
+    communication_grade as _communication_grade,
     communication_summary as _communication_summary,
+    copies as _copies,
     core_types as _core_types,
     data_quality as _data_quality,
     exported_steps as _exported_steps,
@@ -34,6 +36,7 @@ from ascend_sn.analysis import (
     launch_statistics as _launch_statistics,
     leak_sites as _leak_sites,
     link_matrix as _link_matrix,
+    memory_at_peak as _memory_at_peak,
     memory_by_operator as _memory_by_operator,
     memory_leak as _memory_leak,
     memory_peak as _memory_peak,
@@ -73,9 +76,12 @@ ANALYSES: tuple[Analysis, ...] = (
     _operator_statistics.ANALYSIS,
     _collective_parts.ANALYSIS,
     _communication_summary.ANALYSIS,
+    _communication_grade.ANALYSIS,
+    _copies.ANALYSIS,
     _link_matrix.ANALYSIS,
     _memory_peak.ANALYSIS,
     _memory_by_operator.ANALYSIS,
+    _memory_at_peak.ANALYSIS,
     _free_time_causes.ANALYSIS,
     _utilisation_map.ANALYSIS,
     _launch_queue.QUEUE,
@@ -152,9 +158,12 @@ kernel_statistics = _public(_kernel_statistics.ANALYSIS)
 operator_statistics = _public(_operator_statistics.ANALYSIS)
 collective_parts = _public(_collective_parts.ANALYSIS)
 communication_summary = _public(_communication_summary.ANALYSIS)
+communication_grade = _public(_communication_grade.ANALYSIS)
+copies = _public(_copies.ANALYSIS)
 link_matrix = _public(_link_matrix.ANALYSIS)
 memory_peak = _public(_memory_peak.ANALYSIS)
 memory_by_operator = _public(_memory_by_operator.ANALYSIS)
+memory_at_peak = _public(_memory_at_peak.ANALYSIS)
 free_time_causes = _public(_free_time_causes.ANALYSIS)
 utilisation_map = _public(_utilisation_map.ANALYSIS)
 launch_queue = _public(_launch_queue.QUEUE)
@@ -196,9 +205,11 @@ __all__ = [
     "capture_differences",
     "clock_offsets",
     "collective_parts",
+    "communication_grade",
     "communication_overlap",
     "communication_summary",
     "contention",
+    "copies",
     "core_types",
     "data_quality",
     "data_score",
@@ -217,6 +228,7 @@ __all__ = [
     "launch_statistics",
     "leak_sites",
     "link_matrix",
+    "memory_at_peak",
     "memory_by_operator",
     "memory_leak",
     "memory_peak",

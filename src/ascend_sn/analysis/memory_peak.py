@@ -22,7 +22,8 @@ def memory_peak(db: DuckDBPyConnection) -> DuckDBPyRelation:
     Returns:
         profile_id, rank, component, peak_allocated_bytes, peak_reserved_bytes, peak_active_bytes (each: highest
         value of the curve; null where not recorded), peak_ts_ns (of the allocated peak, else of the reserved
-        one), source (curve, totals or events), sorted by profile and peak.
+        one), end_allocated_bytes (the last value of the allocated curve: what is still held), source (curve, totals or
+        events), sorted by profile and peak.
     """
     return db.sql("""
         with from_curve as (
@@ -31,12 +32,14 @@ def memory_peak(db: DuckDBPyConnection) -> DuckDBPyRelation:
                    max(reserved_bytes)  as peak_reserved_bytes,
                    max(active_bytes)    as peak_active_bytes,
                    coalesce(arg_max(ts_ns, allocated_bytes), arg_max(ts_ns, reserved_bytes)) as peak_ts_ns,
+                   arg_max(allocated_bytes, (ts_ns, allocated_bytes)) as end_allocated_bytes,
                    'curve'              as source
             from memory_sample
             group by profile_id, component
         ),
         events as (
-            select *, sum(case kind when 'alloc' then size_bytes when 'free' then -size_bytes else 0 end) over (
+            select *, case kind when 'alloc' then size_bytes else -size_bytes end as change_bytes,
+                   sum(change_bytes) over (
                           partition by profile_id, device order by ts_ns, kind desc
                           rows between unbounded preceding and current row) as running_bytes
             from memory_event
@@ -48,6 +51,8 @@ def memory_peak(db: DuckDBPyConnection) -> DuckDBPyRelation:
                    max(reserved_bytes) as peak_reserved_bytes,
                    max(active_bytes)   as peak_active_bytes,
                    arg_max(ts_ns, coalesce(allocated_bytes, running_bytes)) as peak_ts_ns,
+                   coalesce(arg_max(allocated_bytes, (ts_ns, kind = 'alloc', allocated_bytes)),
+                            sum(change_bytes)::bigint) as end_allocated_bytes,
                    case when max(allocated_bytes) is null then 'events' else 'totals' end as source
             from events
             group by profile_id, device

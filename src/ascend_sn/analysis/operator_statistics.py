@@ -13,11 +13,12 @@ def operator_statistics(db: DuckDBPyConnection) -> DuckDBPyRelation:
     """Sum framework operators by name.
 
     Args:
-        db: A connection with the tables `operator` and `kernel`.
+        db: A connection with the tables `operator`, `kernel` and `profile`.
 
     Returns:
         profile_id, rank, name, calls, device_ns (kernels that this operator launched itself, not through an
-        operator inside it; collectives and waits left out), host_ns (its own host time, without children),
+        operator inside it; collectives and waits left out), host_ns (its own host time, without children; where the
+        host itself is the device, without the time that counts as device_ns),
         mean_device_ns (per call), kernel_count, input_bytes, output_bytes (null where not collected),
         share_ratio (of the device time of all operators), sorted by profile, device time and host time.
         device_ns is null where the profile has no kernel with a link to an operator.
@@ -38,13 +39,15 @@ def operator_statistics(db: DuckDBPyConnection) -> DuckDBPyRelation:
                    coalesce(operator.name, '(unnamed)')         as name,
                    count(*)                                     as calls,
                    case when any_value(has_links) then coalesce(sum(device_ns), 0)::bigint end as device_ns,
-                   sum(self_ns)::bigint                         as host_ns,
+                   sum(case when device_kind in ('cpu', 'host') then greatest(self_ns - coalesce(device_ns, 0), 0)
+                            else self_ns end)::bigint           as host_ns,
                    case when any_value(has_links) then coalesce(sum(kernel_count), 0)::bigint end as kernel_count,
                    sum(operator.input_bytes)::bigint            as input_bytes,
                    sum(operator.output_bytes)::bigint           as output_bytes
             from operator
             left join launched using (profile_id, operator_id)
             left join linked using (profile_id)
+            left join (select profile_id, device_kind from profile) profile using (profile_id)
             group by operator.profile_id, coalesce(operator.name, '(unnamed)')
         )
         select profile_id, rank, name, calls, device_ns, host_ns,

@@ -37,6 +37,7 @@ def test_the_peak_of_plus_4_plus_2_minus_4_plus_3_is_6() -> None:
         "peak_reserved_bytes": None,
         "peak_active_bytes": None,
         "peak_ts_ns": 20,
+        "end_allocated_bytes": 5,
         "source": "events",
     }
 
@@ -145,3 +146,45 @@ def test_each_profile_takes_what_it_recorded() -> None:
     found = [(row["rank"], row["component"], row["source"]) for row in results("memory_peak", db)]
 
     assert found == [(0, "npu:0", "events"), (1, "PTA", "curve")]
+
+
+def test_at_the_peak_the_holders_are_those_who_have_not_freed() -> None:
+    # 4, 6, 2, 7, 12, 10: the peak is at 50; of a's blocks one is freed by then
+    db = events((10, "a", 4), (20, "b", 2), (30, "a", -4), (40, "a", 5), (50, "c", 5), (60, "b", -2))
+
+    found = results("memory_at_peak", db)
+
+    assert [
+        (row["operator_name"], row["held_bytes"], row["block_count"], row["device_bytes"], row["peak_ts_ns"])
+        for row in found
+    ] == [("a", 5, 1, 12, 50), ("c", 5, 1, 12, 50), ("b", 2, 1, 12, 50)]
+    assert found[0]["share_ratio"] == 5 / 12
+
+
+def test_the_first_of_equal_peaks_is_taken() -> None:
+    db = events((10, "a", 4), (20, "a", -4), (30, "b", 4))
+
+    assert [(row["operator_name"], row["peak_ts_ns"]) for row in results("memory_at_peak", db)] == [("a", 10)]
+
+
+def test_the_module_of_the_operator_that_allocated_is_named() -> None:
+    db = empty_tables()
+    profile(db, 0)
+    for number, module in enumerate(("Net.first", "Net.second")):
+        insert(db, "operator", rank=0, operator_id=number, name="aten::mm", module=module)
+        own = {"ts_ns": 10 + number, "kind": "alloc", "size_bytes": 8 + number, "address": str(number)}
+        insert(db, "memory_event", rank=0, operator_id=number, **own)
+
+    found = results("memory_at_peak", db)
+
+    assert [(row["operator_name"], row["module"], row["held_bytes"], row["device"]) for row in found] == [
+        ("aten::mm", "Net.second", 9, "device"),
+        ("aten::mm", "Net.first", 8, "device"),
+    ]
+
+
+def test_what_was_allocated_before_the_capture_is_nobodys_at_the_peak() -> None:
+    db = events((10, "a", 4))
+    insert(db, "memory_event", rank=0, ts_ns=5, kind="free", size_bytes=9, address="before", device="npu:0")
+
+    assert [row["held_bytes"] for row in results("memory_at_peak", db)] == [4]

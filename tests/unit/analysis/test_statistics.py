@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.timeline import empty_tables, insert, timeline
 from tests.unit.analysis.rows import profile, results
 
@@ -114,6 +116,17 @@ def test_without_any_link_the_device_time_is_unknown_and_not_zero() -> None:
         (0, None, None, 2),
         (1, 2, 1, 2),
     ]
+
+
+@pytest.mark.parametrize(("kind", "host_ns"), [("cpu", 1), ("host", 1), ("npu", 5)])
+def test_where_the_host_is_the_device_its_work_is_not_also_host_time(kind: str, host_ns: int) -> None:
+    db = timeline("r0 host |fffff|\n r0 s1 |AAAA|")
+    db.execute("update kernel set operator_id = 0")
+    db.execute(f"update profile set device_kind = '{kind}'")
+
+    (row,) = results("operator_statistics", db)
+
+    assert (row["device_ns"], row["host_ns"]) == (4, host_ns)
 
 
 def test_only_collected_kernels_are_asked_for() -> None:
