@@ -7,15 +7,14 @@ from io import StringIO
 from typing import Final, TextIO
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from ascend_sn.advisor.median_step import MedianStep
 from ascend_sn.report.document import Document, ExportedStep, Operation
 from ascend_sn.report.language import Language
-from ascend_sn.report.printable import printable, shortened
+from ascend_sn.report.printable import printable
 from ascend_sn.report.quantities import bytes_text, count_text, duration_text, percent_text, rate_text
+from ascend_sn.report.terminal_blocks import INDENT, Blocks, known_duration, name_text
 from ascend_sn.report.views import View, telling_ranks
 from ascend_sn.report.wording import (
     absence_text,
@@ -24,12 +23,10 @@ from ascend_sn.report.wording import (
     health_text,
     members_text,
     rank_text,
-    ranking_text,
     share_text,
     subject_text,
     turn_on_lines,
 )
-from ascend_sn.report.wrapping import cell_width, wrapped
 
 __all__ = ["write_screen"]
 
@@ -50,8 +47,6 @@ _EXPORTED: Final = ("Computing", "Communication(Not Overlapped)", "Free", "Stage
 _EXPORTED_COLUMNS: Final = 4
 _LINES: Final = 3
 _RANKS_WITH_BARS: Final = 4
-_INDENT: Final = 2
-_LABEL: Final = 13
 _WIDTH: Final = 100
 
 
@@ -78,14 +73,14 @@ def write_screen(
     stream.writelines(line.rstrip() + "\n" for line in text.getvalue().splitlines())
 
 
-class _Screen:
+class _Screen(Blocks):
     """One writing of one document."""
 
     def __init__(
         self, document: Document, language: Language, console: Console, view: View, columns: int, plain_bars: bool
     ) -> None:
-        self.document, self.language, self.console, self.view = document, language, console, view
-        self.columns, self.plain_bars = columns, plain_bars
+        super().__init__(language, console, columns)
+        self.document, self.view, self.plain_bars = document, view, plain_bars
 
     def write(self) -> None:
         self.console.print(Text(subject_text(self.document, self.language), style="bold"))
@@ -107,25 +102,25 @@ class _Screen:
     def _health(self) -> None:
         health = self.document.health
         style = "bold #D55E00" if health.damage_count or health.silent_devices else "bold #009E73"
-        self._labelled("health.title", [health_text(health, self.language)], style)
+        self.labelled("health.title", [health_text(health, self.language)], style)
         lines = damage_lines(health, self.language)
         lines += [difference_text(entry, self.language) for entry in health.differences]
-        self._indented(lines[:_LINES], more=len(lines) - _LINES)
+        self.indented(lines[:_LINES], more=len(lines) - _LINES)
 
     def _verdict(self) -> None:
         said = [statement.text for statement in self.document.verdict]
-        self._labelled("verdict.title", said, "bold", first_style="bold")
+        self.labelled("verdict.title", said, "bold", first_style="bold")
 
     def _breakdown(self) -> None:
         section = self.document.breakdown
         if not section.collected:
-            self._absent("breakdown.title", absence_text(section, self.language))
+            self.absent("breakdown.title", absence_text(section, self.language))
             self._exported(section.exported)
             return
         whole = section.scope == "whole capture"
-        self._heading("breakdown.title", "breakdown.of-capture" if whole else "breakdown.of-step")
+        self.heading("breakdown.title", "breakdown.of-capture" if whole else "breakdown.of-step")
         steps = telling_ranks(section.ranks, _RANKS)
-        table = self._table("", "column.capture" if whole else "column.step")
+        table = self.table("", "column.capture" if whole else "column.step")
         for name, colour, sign, plain_sign in _PARTS:
             heading = Text(plain_sign if self.plain_bars else sign, style=colour)
             table.add_column(heading.append(" " + self.language.text(f"part.{name}")), justify="right", no_wrap=True)
@@ -133,30 +128,30 @@ class _Screen:
             values = [getattr(step, part[0]) for part in _PARTS]
             cells = [f"{duration_text(value)} {share_text(value, step.window_ns):>5}" for value in values]
             table.add_row(rank_text(step.rank, self.language), duration_text(step.window_ns), *cells)
-        self._print(table)
+        self.show(table)
         if len(steps) <= _RANKS_WITH_BARS:
             for step in steps:
-                self._line(self._bar(step))
-        self._indented(self._breakdown_notes(section.ranks, len(steps)))
+                self.line(self._bar(step))
+        self.indented(self._breakdown_notes(section.ranks, len(steps)))
 
     def _exported(self, figures: Sequence[ExportedStep]) -> None:
         """The exporter's own step trace, where there are no kernels to divide the step by."""
         if not figures:
             return
-        self._heading("exported.title", "exported.note")
+        self.heading("exported.title", "exported.note")
         names = list(dict.fromkeys(figure.figure for figure in figures))
         names = [name for name in _EXPORTED if name in names] or names[:_EXPORTED_COLUMNS]
         rows: dict[tuple[int | None, int | None], dict[str, int]] = {}
         for figure in figures:
             rows.setdefault((figure.rank, figure.step), {})[figure.figure] = figure.dur_ns
-        table = self._table("", "column.step")
+        table = self.table("", "column.step")
         for name in names:
-            table.add_column(_name(name.replace("Communication", "Comm"), 20), justify="right", no_wrap=True)
+            table.add_column(name_text(name.replace("Communication", "Comm"), 20), justify="right", no_wrap=True)
         for (rank, step), values in list(rows.items())[:_RANKS]:
             cells = [duration_text(values[name]) if name in values else "-" for name in names]
             table.add_row(rank_text(rank, self.language), "-" if step is None else str(step), *cells)
-        self._print(table)
-        self._indented([], more=len(rows) - _RANKS)
+        self.show(table)
+        self.indented([], more=len(rows) - _RANKS)
 
     def _breakdown_notes(self, ranks: Sequence[MedianStep], shown: int) -> list[str]:
         notes = []
@@ -178,49 +173,49 @@ class _Screen:
     def _operators(self) -> None:
         section = self.document.operators
         if not section.collected:
-            self._absent("operators.title", absence_text(section, self.language))
+            self.absent("operators.title", absence_text(section, self.language))
             return
         kernels = self.view.rows(section.kernels, _KERNELS)
         if kernels:
-            self._ranking("kernels.title", len(kernels), section.kernel_type_count)
-            table = self._table("", "column.core", "column.calls", "column.total", "column.mean", "column.share")
+            self.ranking("kernels.title", len(kernels), section.kernel_type_count)
+            table = self.table("", "column.core", "column.calls", "column.total", "column.mean", "column.share")
             for row in kernels:
                 table.add_row(
-                    _name(row.op_type, 30),
+                    name_text(row.op_type, 30),
                     printable(row.core_type or "-"),
                     count_text(row.calls),
                     duration_text(row.total_ns),
                     duration_text(row.mean_ns),
                     "" if row.share_ratio is None else percent_text(row.share_ratio),
                 )
-            self._print(table)
+            self.show(table)
         operators = self.view.rows(section.operators, _OPERATORS)
         if operators:
             if kernels:
                 self.console.print()
-            self._ranking("operators.title", len(operators), section.operator_count)
-            table = self._table("", "column.calls", "column.device", "column.host", "column.mean", "column.share")
+            self.ranking("operators.title", len(operators), section.operator_count)
+            table = self.table("", "column.calls", "column.device", "column.host", "column.mean", "column.share")
             for operator in operators:
                 table.add_row(
-                    _name(operator.name, 34),
+                    name_text(operator.name, 34),
                     count_text(operator.calls),
-                    _duration(operator.device_ns),
+                    known_duration(operator.device_ns),
                     duration_text(operator.host_ns),
-                    _duration(operator.mean_device_ns),
+                    known_duration(operator.mean_device_ns),
                     "" if operator.share_ratio is None else percent_text(operator.share_ratio),
                 )
-            self._print(table)
+            self.show(table)
         if not kernels and not operators:
             limit = section.op_time_threshold_ns or 0
-            self._absent("operators.title", self.language.text("operators.none-above", limit_ns=limit))
+            self.absent("operators.title", self.language.text("operators.none-above", limit_ns=limit))
 
     def _communication(self) -> None:
         section = self.document.communication
         if section.collected and section.total is not None:
             total = section.total
             members = members_text(total, self.language)
-            self._heading("communication.title", "communication.members" if members else None, members=members)
-            table = self._table(
+            self.heading("communication.title", "communication.members" if members else None, members=members)
+            table = self.table(
                 "", "column.calls", "column.total", "part.transit_ns", "part.wait_ns", "part.idle_ns", "column.exposed"
             )
             shown = self.view.rows(section.operations, _OPERATIONS)
@@ -228,13 +223,13 @@ class _Screen:
                 table.add_row(*self._operation(printable(row.op), row))
             if len(section.operations) > 1:
                 table.add_row(*self._operation(self.language.text("communication.all"), total))
-            self._print(table)
+            self.show(table)
             if len(self.view.sections) == 1:
                 self._shares_and_links()
         else:
-            self._absent("communication.title", absence_text(section, self.language))
+            self.absent("communication.title", absence_text(section, self.language))
         if section.fused_ns:
-            self._indented([self.language.text("communication.fused", fused_ns=section.fused_ns)])
+            self.indented([self.language.text("communication.fused", fused_ns=section.fused_ns)])
 
     def _operation(self, name: str, row: Operation) -> list[str]:
         unknown = self.language.text("value.unknown")
@@ -248,8 +243,8 @@ class _Screen:
     def _shares_and_links(self) -> None:
         section = self.document.communication
         self.console.print()
-        self._heading("communication.shares")
-        table = self._table("", "column.mean", "column.share", "column.exposed-share", "column.size")
+        self.heading("communication.shares")
+        table = self.table("", "column.mean", "column.share", "column.exposed-share", "column.size")
         rows = list(self.view.rows(section.operations, _OPERATIONS))
         if section.total is not None and len(section.operations) > 1:
             rows.append(section.total)
@@ -261,12 +256,12 @@ class _Screen:
                 "-" if row.exposed_share_ratio is None else percent_text(row.exposed_share_ratio),
                 "-" if row.size_bytes is None else bytes_text(row.size_bytes),
             )
-        self._print(table)
+        self.show(table)
         if section.links:
             links = self.view.rows(section.links, _KERNELS)
             self.console.print()
-            self._ranking("links.table", len(links), section.link_count)
-            table = self._table(
+            self.ranking("links.table", len(links), section.link_count)
+            table = self.table(
                 "", "column.transport", "column.size", "column.time", "column.bandwidth", "column.remark"
             )
             for link in links:
@@ -278,94 +273,49 @@ class _Screen:
                     "-" if link.bandwidth_bytes_per_s is None else rate_text(link.bandwidth_bytes_per_s),
                     self.language.text(f"pattern.{link.pattern}") if link.pattern else "",
                 )
-            self._print(table)
+            self.show(table)
 
     def _memory(self) -> None:
         section = self.document.memory
         if not section.collected:
-            self._absent("memory.title", absence_text(section, self.language))
+            self.absent("memory.title", absence_text(section, self.language))
             return
         worst = max(section.peaks, key=lambda peak: peak.peak_reserved_bytes or peak.peak_allocated_bytes or 0)
         peaks = [peak for peak in section.peaks if peak.profile_id == worst.profile_id]
         several = len({peak.profile_id for peak in section.peaks}) > 1
-        self._heading("memory.title", "memory.highest" if several else None, rank=rank_text(worst.rank, self.language))
-        table = self._table("", "column.allocated", "column.reserved", "column.active")
+        self.heading("memory.title", "memory.highest" if several else None, rank=rank_text(worst.rank, self.language))
+        table = self.table("", "column.allocated", "column.reserved", "column.active")
         for peak in peaks[:_PEAKS]:
             sizes = (peak.peak_allocated_bytes, peak.peak_reserved_bytes, peak.peak_active_bytes)
             table.add_row(printable(peak.component), *("-" if size is None else bytes_text(size) for size in sizes))
-        self._print(table)
+        self.show(table)
         if len(self.view.sections) == 1 and section.operators:
             self.console.print()
-            self._ranking("memory.operators", len(section.operators), section.operator_count)
-            table = self._table("", "column.retained", "column.peak", "column.allocations")
+            self.ranking("memory.operators", len(section.operators), section.operator_count)
+            table = self.table("", "column.retained", "column.peak", "column.allocations")
             for row in self.view.rows(section.operators, _KERNELS):
                 table.add_row(
-                    _name(row.operator_name, 40),
+                    name_text(row.operator_name, 40),
                     bytes_text(row.retained_bytes),
                     bytes_text(row.peak_bytes),
                     count_text(row.allocation_count),
                 )
-            self._print(table)
+            self.show(table)
 
     def _fusion(self) -> None:
-        self._absent("fusion.title", self.language.text("fusion.not-available"))
+        self.absent("fusion.title", self.language.text("fusion.not-available"))
 
     def _notes(self) -> None:
         lines = turn_on_lines(self.document.health, self.language)
         if lines:
             self.console.print()
-            self._labelled("notes.not-collected", lines[:_LINES], "bold")
-            self._indented([], more=len(lines) - _LINES)
-
-    # Building blocks ---------------------------------------------------------------------------------------------
-
-    def _heading(self, title: str, remark: str | None = None, **params: object) -> None:
-        line = Text(self.language.text(title), style="bold")
-        if remark is not None:
-            line.append("  " + self.language.text(remark, **params), style="not bold dim")
-        self.console.print(line, soft_wrap=True)
-
-    def _ranking(self, title: str, shown: int, total: int) -> None:
-        line = Text(self.language.text(title), style="bold")
-        line.append("  " + ranking_text(shown, total, self.language), style="not bold dim")
-        self.console.print(line, soft_wrap=True)
-
-    def _absent(self, title: str, text: str) -> None:
-        self._labelled(title, [text], "bold")
-
-    def _labelled(self, label: str, lines: Sequence[str], style: str, *, first_style: str = "not bold") -> None:
-        heading = self.language.text(label)
-        width = max(cell_width(heading), _LABEL) + 2
-        for number, line in enumerate(lines):
-            for part in wrapped(line, self.columns - width):
-                shown = Text().append(heading + " " * (width - cell_width(heading)), style=style)
-                shown.append(part, style="not bold" if number else first_style)
-                self.console.print(shown, soft_wrap=True)
-                heading = ""
-
-    def _indented(self, lines: Sequence[str], *, more: int = 0) -> None:
-        shown = [*lines, self.language.text("more.lines", count=more)] if more > 0 else lines
-        for line in shown:
-            for part in wrapped(line, self.columns - _INDENT):
-                self._line(Text(part, style="dim"))
-
-    def _line(self, text: Text) -> None:
-        self.console.print(Text(" " * _INDENT).append(text), soft_wrap=True)
-
-    def _table(self, *columns: str) -> Table:
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
-        for number, column in enumerate(columns):
-            heading = self.language.text(column) if column else ""
-            table.add_column(heading, justify="right" if number and column else "left", no_wrap=True)
-        return table
-
-    def _print(self, table: Table) -> None:
-        self.console.print(Padding(table, (0, 0, 0, _INDENT)))
+            self.labelled("notes.not-collected", lines[:_LINES], "bold")
+            self.indented([], more=len(lines) - _LINES)
 
     def _bar(self, step: MedianStep) -> Text:
         label = rank_text(step.rank, self.language) + "  "
         bar = Text().append(label, style="dim")
-        length = self.columns - _INDENT - len(label)
+        length = self.columns - INDENT - len(label)
         drawn, until = 0, 0
         for name, colour, sign, plain_sign in _PARTS:
             until += getattr(step, name)
@@ -373,11 +323,3 @@ class _Screen:
             bar.append((plain_sign if self.plain_bars else sign) * (end - drawn), style=colour)
             drawn = end
         return bar
-
-
-def _name(name: str | None, width: int) -> str:
-    return shortened(printable(name or "-"), width)
-
-
-def _duration(ns: int | None) -> str:
-    return "-" if ns is None else duration_text(ns)
