@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import msgspec
 
+from ascend_sn.advisor.message import Message
+
 if TYPE_CHECKING:
     from ascend_sn.advisor.facts import Facts
 
-__all__ = ["WHOLE_CAPTURE", "MedianStep", "Phases", "median_phases", "median_steps"]
+__all__ = ["WHOLE_CAPTURE", "MedianStep", "Phases", "median_phases", "median_steps", "where"]
 
 WHOLE_CAPTURE: Final = "whole capture"
 
@@ -80,6 +82,18 @@ def median_phases(facts: Facts, steps: list[MedianStep]) -> list[Phases]:
     chosen = {(step.profile_id, step.step_id) for step in steps}
     rows = [row for row in facts.rows("step_phases", _Phases) if (row.profile_id, row.step_id) in chosen]
     return [_made(Phases, row) for row in sorted(rows, key=_by_rank)]
+
+
+def where(step: MedianStep, ranks: int) -> Message:
+    """Name the rank and the step, as one of so many ranks."""
+    rank = "?" if step.rank is None else step.rank
+    if step.scope == WHOLE_CAPTURE:
+        said = Message("where.rank", {"rank": rank})
+    elif step.step_count == 1 and step.step is not None:
+        said = Message("where.step", {"rank": rank, "step": step.step})
+    else:
+        said = Message("where.steps", {"rank": rank, "count": step.step_count})
+    return said if ranks == 1 else Message("where.worst", {"where": said, "count": ranks})
 
 
 class _Step(msgspec.Struct, kw_only=True):

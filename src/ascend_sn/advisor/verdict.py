@@ -14,7 +14,7 @@ import msgspec
 
 from ascend_sn.advisor.device_data import SilentDevice
 from ascend_sn.advisor.facts import Facts
-from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, Phases
+from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, Phases, where
 from ascend_sn.advisor.message import Message
 
 __all__ = ["UNEVEN_RATIO", "verdict"]
@@ -86,7 +86,7 @@ def _headline(facts: Facts, steps: list[MedianStep], phases: list[Phases]) -> It
     window = step.window_ns or 1
     losses = {"exposed-comm": step.exposed_comm_ns, "exposed-copy": step.exposed_copy_ns, "free": step.free_ns}
     loss = max(losses, key=lambda name: losses[name])
-    common = {"where": _where(step, len(steps)), "window": _window(step), "window_ns": window}
+    common = {"where": where(step, len(steps)), "window": _window(step), "window_ns": window}
     data = _waits_for_data(facts)
     if data is not None:
         yield data
@@ -209,14 +209,3 @@ def _kind_of_capture(steps: list[MedianStep]) -> Iterator[Message]:
 
 def _window(step: MedianStep) -> Message:
     return Message("window.capture" if step.scope == WHOLE_CAPTURE else "window.step")
-
-
-def _where(step: MedianStep, ranks: int) -> Message:
-    rank = "?" if step.rank is None else step.rank
-    if step.scope == WHOLE_CAPTURE:
-        where = Message("where.rank", {"rank": rank})
-    elif step.step_count == 1 and step.step is not None:
-        where = Message("where.step", {"rank": rank, "step": step.step})
-    else:
-        where = Message("where.steps", {"rank": rank, "count": step.step_count})
-    return where if ranks == 1 else Message("where.worst", {"where": where, "count": ranks})

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ascend_sn.advisor import rules
 from ascend_sn.cli.main import COMMANDS
 from ascend_sn.report.language import CODES, DOMAIN, LOCALE_FOLDER
 
@@ -25,8 +26,10 @@ SOURCES = [
 FAMILIES = {
     "absent": ("missing", "not_requested", "unsupported", "damaged", "empty"),
     "bottleneck": ("data", "compute"),
+    "cause": ("compute", "data", "host", "copy"),
     "cli": (),
     "column": (),
+    "grade": ("slight", "severe", "extreme"),
     "health": ("ranks-of-exactly", "ranks-of-at-least"),
     "loss": ("exposed-comm", "exposed-copy", "free"),
     "part": (
@@ -42,6 +45,11 @@ FAMILIES = {
     "pattern": ("sender", "receiver", "link"),
     "phase": ("data", "forward", "backward", "communication", "optimizer", "other"),
     "report": ("operators", "communication", "memory", "fusion"),
+    "rule": tuple(
+        f"{code.lower()}.{part}"
+        for code in rules.CODES
+        for part in ("title", "message", "advice", "verify", "why", "not-when")
+    ),
     "verdict": ("cpu-capture", "host-capture"),
 }
 

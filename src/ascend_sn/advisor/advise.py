@@ -1,0 +1,168 @@
+"""From a run to advice: every rule looks, claims are priced on the replayed step, graded and ranked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from ascend_sn.advisor import rules
+from ascend_sn.advisor.facts import Facts
+from ascend_sn.advisor.finding import Advice, Finding, NotCollected, Severity, Suppressed, Topic
+from ascend_sn.advisor.joint import Option, planned
+from ascend_sn.advisor.message import Message
+from ascend_sn.advisor.pricing import Price, priced, quality_of
+from ascend_sn.advisor.rule import Claim, Context, Lacking, Outcome, Rule, Shared, TextPart
+from ascend_sn.advisor.thresholds import GENERAL, Limits, Thresholds
+from ascend_sn.store import Run
+
+__all__ = ["advise"]
+
+_ORDER: Final[dict[Severity, int]] = {"critical": 0, "warning": 1, "info": 2}
+
+
+def advise(
+    run: Run,
+    *,
+    topics: Collection[Topic] | None = None,
+    codes: Iterable[str] | None = None,
+    thresholds: Thresholds | None = None,
+    facts: Facts | None = None,
+) -> Advice:
+    """Let the rules look at a run.
+
+    Args:
+        run: An opened run.
+        topics: Only rules of these topics; all by default.
+        codes: Only these rules; all by default.
+        thresholds: What is in force instead of the thresholds of the package.
+        facts: Analysis results of the same run, so that none is worked out twice.
+
+    Returns:
+        Findings by the time that is to be had, risks first; what was held back; which rules could not look; the plan.
+
+    Raises:
+        UnknownNameError: No rule of such a code.
+    """
+    in_force = thresholds or Thresholds.of_package()
+    general = in_force.of(GENERAL)
+    shared = Shared(facts or Facts(run))
+    wanted = [rules.load(code) for code in (rules.CODES if codes is None else codes)]
+    findings: list[Finding] = []
+    suppressed: list[Suppressed] = []
+    not_collected: list[NotCollected] = []
+    quiet: list[str] = []
+    options: list[Option] = []
+    for rule in wanted:
+        if topics is not None and rule.topic not in topics:
+            continue
+        outcomes = _looked(rule, shared, in_force.of(rule.code))
+        if not outcomes:
+            quiet.append(rule.code)
+        seen: Counter[str] = Counter()
+        for outcome in outcomes:
+            if isinstance(outcome, NotCollected):
+                not_collected.append(outcome)
+                continue
+            seen[rule.code] += 1
+            name = rule.code if seen[rule.code] == 1 else f"{rule.code}#{seen[rule.code]}"
+            price = Price() if outcome.suppressed_by else priced(shared, outcome, general)
+            reason = outcome.suppressed_by or _not_worth(rule, price, general)
+            if reason is not None:
+                suppressed.append(_suppressed(rule, outcome, name, price, reason))
+                continue
+            found = _finding(rule, outcome, name, price, general)
+            findings.append(found)
+            if price.transform is not None and price.gain is not None and outcome.in_plan:
+                options.append(Option(found, price.transform, price.gain.expected_ratio))
+    return Advice(
+        findings=tuple(sorted(findings, key=_rank)),
+        suppressed=tuple(suppressed),
+        not_collected=tuple(not_collected),
+        quiet=tuple(quiet),
+        plan=planned(shared, options),
+        replay=quality_of(shared),
+    )
+
+
+def _looked(rule: Rule, shared: Shared, limits: Limits) -> list[Claim | NotCollected]:
+    """Return what a rule claims, or what it lacks."""
+    lacking = [Lacking(name) for name in rule.needs if shared.facts.missing(name) is not None]
+    outcomes: list[Outcome] = [*lacking[:1]] or list(rule.check(Context(shared, limits)))
+    return [_not_collected(rule, one, shared.facts) if isinstance(one, Lacking) else one for one in outcomes]
+
+
+def _not_collected(rule: Rule, lacking: Lacking, facts: Facts) -> NotCollected:
+    missing = facts.missing(lacking.analysis)
+    return NotCollected(
+        code=rule.code,
+        topic=rule.topic,
+        what=lacking.analysis,
+        state="missing" if missing is None else missing.state,
+        reason=lacking.reason or ("" if missing is None else missing.reason),
+        turn_on=lacking.turn_on or ("" if missing is None else missing.turn_on),
+    )
+
+
+def _not_worth(rule: Rule, price: Price, general: Limits) -> Message | None:
+    """Say why a price speaks against the advice; None where it does not."""
+    if rule.is_risk or price.gain is None or price.gain.expected_ratio >= general["worth_from_ratio"]:
+        return None
+    if price.gain.expected_ns <= 0:
+        return Message("suppressed.no-gain")
+    params = {"gain_ns": price.gain.expected_ns, "gain_ratio": price.gain.expected_ratio}
+    return Message("suppressed.small-gain", params)
+
+
+def _finding(rule: Rule, claim: Claim, name: str, price: Price, general: Limits) -> Finding:
+    return Finding(
+        id=name,
+        code=rule.code,
+        topic=rule.topic,
+        severity=claim.severity if rule.is_risk and claim.severity else _severity(price, general),
+        confidence=price.confidence,
+        title=_text(rule, claim, "title"),
+        message=_text(rule, claim, "message"),
+        advice=_text(rule, claim, "advice"),
+        next_step=_text(rule, claim, "verify"),
+        location=claim.location,
+        evidence=claim.evidence,
+        effort=claim.effort or rule.effort,
+        grade=claim.grade,
+        gain=price.gain,
+        unpriced=price.unpriced,
+        at_stake_ns=claim.at_stake_ns,
+    )
+
+
+def _suppressed(rule: Rule, claim: Claim, name: str, price: Price, reason: Message) -> Suppressed:
+    return Suppressed(
+        id=name,
+        code=rule.code,
+        topic=rule.topic,
+        reason=reason,
+        title=_text(rule, claim, "title"),
+        message=_text(rule, claim, "message"),
+        location=claim.location,
+        evidence=claim.evidence,
+        gain=price.gain,
+    )
+
+
+def _text(rule: Rule, claim: Claim, part: TextPart) -> Message:
+    return Message(claim.texts.get(part, rule.text(part)), dict(claim.params))
+
+
+def _severity(price: Price, general: Limits) -> Severity:
+    """Only a price makes a finding severe."""
+    ratio = 0.0 if price.gain is None else price.gain.expected_ratio
+    if ratio >= general["critical_from_ratio"]:
+        return "critical"
+    return "warning" if ratio >= general["warning_from_ratio"] else "info"
+
+
+def _rank(finding: Finding) -> tuple[int, int, int]:
+    """Risks first, by severity; then by the time that is to be had, or that is at stake where nothing is priced."""
+    risk = rules.load(finding.code).is_risk and finding.severity != "info"
+    to_be_had = finding.at_stake_ns or 0 if finding.gain is None else finding.gain.expected_ns
+    return (_ORDER[finding.severity] if risk else len(_ORDER), -to_be_had, _ORDER[finding.severity])

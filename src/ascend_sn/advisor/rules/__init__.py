@@ -1,0 +1,71 @@
+"""The rules of the advisor, each in a module of its own, loaded when it is first asked.
+
+How to add a rule:
+
+1. `advisor/rules/<pattern>.py`. Its docstring begins with the code and the pattern. It ends with
+   `RULE = Rule(code, name, topic, effort, check, needs=(analyses,))`. `check(context)` yields `Claim`s, worst first,
+   and nothing where the pattern is not there:
+
+   * `context.facts.rows(analysis, RowStruct)` and `.query(analysis, sql, RowStruct)` give analysis results,
+     `context.steps` the median step of each profile, `context.profiles` the captured processes with their
+     configuration. Rules read analyses; raw tables only through `facts.table_rows`, where no analysis has the figure.
+   * `context.limits["name_ratio"]` is a threshold. No number that decides stands in the module.
+   * `Claim(params=..., location=..., evidence=..., changes=(...), at_stake_ns=...)`: `changes` are functions from the
+     replayed graph to a transformation, which import `ascend_sn.replay` inside, as many runs never get there. `advise`
+     replays them and sets gain, severity and confidence. `direct=DirectGain(low, expected, high)` is for a gain that
+     an analysis has measured. With neither, the finding is "info" and is ranked by `at_stake_ns`; `unpriced` says why.
+     A gain below `worth_from_ratio` of the step is held back by `advise`.
+   * `suppressed_by=Message("suppressed.<why>", {...})` holds a claim back, with everything it would have said.
+   * `yield Lacking(analysis)` where something optional turns out to be needed and was not collected.
+   * Only rules of risk (`is_risk=True`) set `severity`.
+
+2. One line in `_MODULES` below (code: module), in the order of the list of rules.
+3. A table `[CODE]` in `advisor/thresholds.toml`; the unit ends the name. A change of a threshold that another rule has
+   too belongs to both tables.
+4. Texts in `locale/{en,zh}/LC_MESSAGES/ascend_sn.po`, ids in lower case: `rule.<code>.title` (pattern, no figures),
+   `.message` (what was measured: one sentence with figures), `.advice` (what to do), `.verify` (how to see that it
+   helped, or what to collect first), `.why` (why the pattern costs time) and `.not-when` (when the rule keeps silent).
+   `params` fill all of them; the end of a parameter's name is its unit (`wait_ns`, `share_ratio`, `size_bytes`,
+   `kernel_count`). Other variants are further ids, chosen with `texts={"advice": <id>}`, and
+   reasons are `suppressed.<why>`; both must stand in the source as whole strings. Then `python hatch_build.py`.
+5. `python scripts/generate_reference.py` writes `docs/reference/rules.md` from these texts and the thresholds.
+6. `tests/unit/advisor/rules/test_<pattern>.py` with a drawn trace (`tests/timeline.py`): at, below and above each
+   threshold, and one test per reason of suppression; `tests/unit/advisor/advised.py` runs one rule on a drawing.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from typing import Final
+
+from ascend_sn.advisor.rule import Rule
+from ascend_sn.errors import UnknownNameError
+
+__all__ = ["CODES", "load"]
+
+_MODULES: Final = {
+    "R-COMM-0": "communication_share",
+    "R-COMM-1": "serial_communication",
+    "R-IMB-1": "straggler",
+}
+
+CODES: Final = tuple(_MODULES)
+"""Codes of all rules, in the order in which they look."""
+
+
+@cache
+def load(code: str) -> Rule:
+    """Return a rule by its code.
+
+    Raises:
+        UnknownNameError: No rule of that code.
+    """
+    module = _MODULES.get(code)
+    if module is None:
+        nearest = next(iter(get_close_matches(code.upper(), CODES, n=1)), None)
+        raise UnknownNameError("rule", code, CODES, nearest)
+    rule = import_module(f"{__name__}.{module}").RULE
+    assert isinstance(rule, Rule)
+    return rule

@@ -1,0 +1,96 @@
+"""R-COMM-1 serial communication: collectives run while nothing computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ascend_sn.advisor.finding import Evidence, Location
+from ascend_sn.advisor.median_step import MedianStep, where
+from ascend_sn.advisor.message import Message
+from ascend_sn.advisor.rule import Claim, Context, Rule
+
+if TYPE_CHECKING:
+    from ascend_sn.replay import StepGraph, Transform, Unpriced
+
+__all__ = ["RULE"]
+
+
+class _Slowdown(msgspec.Struct):
+    slowdown_ratio: float | None
+
+
+def check(context: Context) -> Iterator[Claim]:
+    """Yield one claim, about the rank whose communication stands alone longest."""
+    limits = context.limits
+    serial = [
+        step
+        for step in context.steps
+        if step.communication_ns > 0
+        and step.overlapped_ns < limits["overlap_below_ratio"] * step.communication_ns
+        and step.exposed_comm_ns >= limits["exposed_from_ratio"] * step.window_ns
+    ]
+    if not serial:
+        return
+    worst = max(serial, key=lambda step: step.exposed_comm_ns)
+    overlap_ratio = worst.overlapped_ns / worst.communication_ns
+    slowdown = _slowdown(context, worst)
+    contended = slowdown is not None and slowdown > limits["contention_from_ratio"]
+    yield Claim(
+        params={
+            "where": where(worst, len(context.steps)),
+            "communication_ns": worst.communication_ns,
+            "exposed_ns": worst.exposed_comm_ns,
+            "exposed_ratio": worst.exposed_comm_ns / worst.window_ns,
+            "overlap_ratio": overlap_ratio,
+        },
+        location=Location(
+            profile_ids=tuple(step.profile_id for step in serial),
+            ranks=tuple(step.rank for step in serial if step.rank is not None),
+        ),
+        evidence=_evidence(worst, overlap_ratio, slowdown),
+        changes=(_overlapped,),
+        at_stake_ns=worst.exposed_comm_ns,
+        suppressed_by=Message("suppressed.contention", {"slowdown_ratio": slowdown}) if contended else None,
+    )
+
+
+def _slowdown(context: Context, step: MedianStep) -> float | None:
+    """How many times longer computing takes beside communication, where equal work was seen both ways (A19)."""
+    rows = context.facts.query(
+        "contention",
+        """
+        select (sum(overlapped_count * overlapped_ns) / nullif(sum(overlapped_count * alone_ns), 0))::double
+                   as slowdown_ratio
+        from result
+        where kind = 'compute' and profile_id = $profile_id
+        """,
+        _Slowdown,
+        profile_id=step.profile_id,
+    )
+    return rows[0].slowdown_ratio if rows else None
+
+
+def _evidence(step: MedianStep, overlap_ratio: float, slowdown: float | None) -> tuple[Evidence, ...]:
+    ranks = () if step.rank is None else (step.rank,)
+    steps = () if step.step is None else (step.step,)
+    figures: list[tuple[str, int | float, str]] = [
+        ("communication_ns", step.communication_ns, "step_breakdown"),
+        ("overlapped_ns", step.overlapped_ns, "step_breakdown"),
+        ("exposed_comm_ns", step.exposed_comm_ns, "step_breakdown"),
+        ("overlap_ratio", overlap_ratio, "communication_overlap"),
+    ]
+    if slowdown is not None:
+        figures.append(("slowdown_ratio", slowdown, "contention"))
+    return tuple(Evidence(name=n, value=v, source=source, ranks=ranks, steps=steps) for n, v, source in figures)
+
+
+def _overlapped(graph: StepGraph) -> Transform | Unpriced:
+    from ascend_sn.replay import comm_overlapped
+
+    return comm_overlapped(graph)
+
+
+RULE = Rule("R-COMM-1", "serial-communication", "communication", "code", check, needs=("communication_overlap",))
