@@ -61,7 +61,7 @@ class Claim:
         unpriced: Why there is neither a change nor a direct gain.
         at_stake_ns: Time per step that the claim is about; no more can be recovered.
         suppressed_by: Why it is held back; None: it is not.
-        texts: Parts of the text that are not the usual ones, as message ids (`{"advice": "rule.r-x-1.advice-slight"}`).
+        texts: Parts of the text that are not the usual ones, as message ids (`{"advice": <id>}`).
         grade: Place on the rule's own ladder.
         severity: Only for rules of risk.
         confidence: It is trusted no more than this.
