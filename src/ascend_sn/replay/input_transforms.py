@@ -39,6 +39,7 @@ def input_hidden(
     workers: int | None = None,
     cores: int | None = None,
     produce_ns: int | None = None,
+    to_workers: int | None = None,
     hand_over_ns: int = HAND_OVER_NS,
 ) -> Transform | Unpriced:
     """W1: batches are made ready beside the step: step -> max(rest + hand-over, production / workers).
@@ -49,6 +50,7 @@ def input_hidden(
         cores: Cores of the host; without them contention is assumed.
         produce_ns: Time to make one batch; by default what the step waits without workers, with w workers that
             keep it waiting w times the step, and with workers that do not keep it waiting nothing that matters.
+        to_workers: Workers after the change; by default two more, and in the low case one more or what cores there are.
         hand_over_ns: Cost per batch that stays.
     """
     waits = _main_data(graph)
@@ -65,12 +67,12 @@ def input_hidden(
     if produce_ns is None:
         bound = waited >= BOUND_RATIO * graph.observed_ns
         produce_ns = (workers * graph.observed_ns if bound else 0) if workers else waited
-    more = workers + MORE_WORKERS
+    more = workers + MORE_WORKERS if to_workers is None else max(to_workers, 1)
     if cores is None:
         fewest, crowded = workers + 1, CONTENTION_RATIO
         remarks.append(Remark("replay.cores-unknown"))
     else:
-        fewest = max(1, min(more, cores - 1))
+        fewest = max(1, min(more, cores - 1)) if to_workers is None else more
         crowded = max(1.0, fewest / cores, (fewest + 1) / cores)
     kept: list[Edit] = [
         Scale(nodes, min(1.0, hand_over_ns / max(int(graph.nodes.dur[nodes].sum()), 1))) for nodes in waits
