@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-__all__ = ["FULL", "HALF_FULL", "KEPT", "NO_SPAN", "RECORD", "Recovered", "Ring"]
+__all__ = ["CLOSED", "FULL", "HALF_FULL", "KEPT", "NO_SPAN", "RECORD", "Recovered", "Ring", "SpanCalls"]
+
+SpanCalls = _core.SpanCalls
+"""`start_op` and `stop_op` of a ring; see `Ring.calls`."""
 
 RECORD = "<B3xii4q"
 """`struct` format of a row as handed out: kind, thread, name_id, ts_ns, dur_ns, value, ref; 44 bytes."""
 
 # What `append` and `end` answer. HALF_FULL comes once per filling: time to wake the thread that writes.
-NO_SPAN, KEPT, HALF_FULL, FULL = range(4)
+NO_SPAN, KEPT, HALF_FULL, FULL, CLOSED = range(5)
 
 _COLUMN_TYPES = "Biiqqqq"
 
@@ -33,7 +36,7 @@ class Recovered(NamedTuple):
     Attributes:
         records: Finished rows that were not released, oldest first, 44 bytes each.
         open_spans: Spans that were open, as rows with `dur_ns` -1; outer before inner ones of a thread.
-        dropped: Rows for which there was no room, since the ring was made.
+        dropped: Rows for which there was no room, and of which `take_dropped` did not tell.
         unfinished: Rows that were being written when the process ended.
         first: Number of the first row of `records`, counted since the ring was made. A writer that was killed
             between writing rows and releasing them has written the rows from here on already.
@@ -55,18 +58,25 @@ class Ring:
 
     The methods that record are those of the compiled object itself, without a Python frame around them:
 
-    - `begin(name, kind, value=-1, ref=-1)` opens a span on the calling thread, stamped now.
-    - `end(name)` closes the innermost open span of that name on the calling thread and appends its row; answers
-      NO_SPAN, KEPT, HALF_FULL or FULL (there was no room: the row is lost and counted).
+    - `begin(name, kind, value=-1, ref=-1, name_id=None)` opens a span on the calling thread, stamped now; its row
+      has the number `name_id` where one is given.
+    - `end(name, end_ns=now)` closes the innermost open span of that name on the calling thread and appends its row;
+      answers NO_SPAN, KEPT, HALF_FULL, FULL (there was no room: the row is lost and counted) or CLOSED.
     - `append(kind, thread, name_id, ts_ns, dur_ns, value, ref)` adds any row; answers likewise.
+    - `full()` says whether there is no room for a row.
     - `now()` is the present time on the ring's clock: monotonic, anchored once at wall time, ns.
-    - `take_open(end_ns, flag)` closes the open spans of all threads and returns their rows, `flag` added to kind.
+    - `take_open(end_ns, flag, thread=any)` closes the open spans of all threads, or of one, and returns their rows,
+      `flag` added to kind.
+    - `calls(kind, start, stop, wake)` returns an object whose `start_op(name)` and `stop_op(name)` are `begin` and
+      `end` with all that a program's calls need and no word about failures: a call that is not of the plain sort
+      (other arguments, a new name, a thread that has not recorded before, no such span, no room, a closed ring) is
+      passed on to `start` and `stop` as it came; `wake` is called when the ring is half full.
 
-    A name is a number, or a text if the ring was made with `number`. In a child process after a fork an
-    inherited ring takes nothing and gives nothing.
+    A name is a number, or a text if the ring was made with `number`. A closed ring, and in a child process after a
+    fork an inherited one, takes nothing and gives nothing.
     """
 
-    __slots__ = ("_core", "append", "begin", "end", "now", "take_open")
+    __slots__ = ("_core", "append", "begin", "calls", "end", "full", "now", "take_open")
 
     def __init__(self, core: _core.Ring) -> None:
         self._core = core
@@ -75,28 +85,33 @@ class Ring:
         self.append = core.append
         self.now = core.now
         self.take_open = core.take_open
+        self.calls = core.calls
+        self.full = core.full
 
     @classmethod
     def create(
         cls,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | None,
         capacity: int,
         *,
         number: Callable[[str], int] | None = None,
         offset_ns: int | None = None,
+        names: dict[str, int] | None = None,
     ) -> Ring:
         """Make a new ring file; its room is allocated at once.
 
         Args:
-            path: Must not exist.
+            path: Must not exist; None makes a ring in memory, which nobody can recover.
             capacity: Most rows that wait at a time; 48 bytes each.
-            number: Gives the number of a name that is met for the first time.
+            number: Gives the number of a name that is met for the first time. One below 0 is not remembered: it
+                stands for every further name.
             offset_ns: Wall clock minus monotonic clock; measured where it is not given.
+            names: Numbers by name, looked up first and added to; a dictionary of its own where none is given.
 
         Raises:
             OSError: The file exists, or there is no room for it.
         """
-        return cls(_core.Ring(path, capacity, number, offset_ns))
+        return cls(_core.Ring(path, capacity, number, offset_ns, names))
 
     @staticmethod
     def recover(path: str | os.PathLike[str]) -> Recovered:
@@ -123,6 +138,11 @@ class Ring:
         """Number of the first waiting row, counted since the ring was made."""
         return self._core.position()
 
+    @property
+    def thread_count(self) -> int:
+        """How many threads' open spans are kept: the living ones, and up to 256 that have ended."""
+        return self._core.thread_count()
+
     def peek(self) -> bytes:
         """Return the finished rows, oldest first, without taking them out; 44 bytes each."""
         return self._core.peek()
@@ -146,5 +166,5 @@ class Ring:
         return self._core.take_dropped()
 
     def close(self) -> None:
-        """Take the ring out of the process; the file stays. Later calls raise ValueError."""
+        """Take the ring out of the process; the file stays. Calls that take rows out raise ValueError from then on."""
         self._core.close()

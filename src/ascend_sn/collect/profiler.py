@@ -13,7 +13,7 @@ from ascend_sn.collect.faults import FaultLog
 from ascend_sn.collect.fork import forget_in_children
 from ascend_sn.collect.scheduled import ScheduledRun
 from ascend_sn.collect.scopes import OpScope, recorded_function
-from ascend_sn.model.trace_schema import MISSING_STEPS_METRIC, SPAN
+from ascend_sn.model.trace_schema import SPAN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -341,7 +341,7 @@ class Profiler:
         if self._trace is not None:
             self._trace.abandon()
         self._trace = None
-        self._recorder = None
+        self._record_with(None)
         self._scheduled = None
         self._starts_by_use = False
         if self._exit_hook is not None:
@@ -376,8 +376,9 @@ class Profiler:
         if trace is None or trace.output != output or not trace.is_in_place:
             if not self._span_cost_ns:
                 scratch = Profiler()
-                scratch._recorder = scratch_recorder()
-                self._span_cost_ns = span_cost_ns(scratch.start_op, scratch.stop_op)
+                scratch._record_with(scratch_recorder())
+                self._span_cost_ns = span_cost_ns(scratch)
+                scratch._record_with(None)
             trace = Trace(output, config, job_place(), self._faults, span_cost_ns=self._span_cost_ns)
         self._close_session()  # one that was started by use goes over into the new one
         if self._trace is not None and self._trace is not trace:
@@ -393,7 +394,21 @@ class Profiler:
             return
         # A program that only marks its spans has not asked for more: a loaded framework is left alone then.
         trace.start_session(config, self._tick, with_framework=not by_use or config.backend != "auto")
-        self._recorder = trace.recorder
+        self._record_with(trace.recorder)
+
+    def _record_with(self, recorder: Recorder | None) -> None:
+        """Record with this from now on; None ends it.
+
+        While a session is open, `start_op` and `stop_op` of this object are the compiled ones, which hand every call
+        out of the ordinary to the methods of the class.
+        """
+        self._recorder = recorder
+        for name in ("start_op", "stop_op"):
+            self.__dict__.pop(name, None)
+        kind = type(self)
+        if recorder is not None and kind.start_op is Profiler.start_op and kind.stop_op is Profiler.stop_op:
+            calls = recorder.calls(self.start_op, self.stop_op)
+            self.__dict__.update(start_op=calls.start_op, stop_op=calls.stop_op)
 
     def _mark_step(self, number: int | None, origin: str | None) -> None:
         recorder = self._recorder
@@ -413,25 +428,26 @@ class Profiler:
         if trace is None:
             return
         if self._recorder is not None and scheduled.is_cycle_over:
-            self._recorder = None
+            self._record_with(None)
             trace.end_session()
         if scheduled.begins_warmup:
             trace.warm_up(self.config)
         elif scheduled.is_active and self._recorder is None:
             trace.start_session(self.config, self._tick, step=scheduled.step)
-            self._recorder = trace.recorder
+            self._record_with(trace.recorder)
 
     def _close_session(self) -> None:
         trace, scheduled = self._trace, self._scheduled
         if not self.is_recording or trace is None:
             return
-        was_open, self._recorder, self._scheduled = self._recorder is not None, None, None
+        was_open, self._scheduled = self._recorder is not None, None
+        self._record_with(None)
         if self._exit_hook is not None:
             self._exit_hook.cancel()
             self._exit_hook = None
         if scheduled is not None and scheduled.missing_text is not None:
             self._faults.warning("short schedule", scheduled.missing_text)
-            trace.recorder.metric(MISSING_STEPS_METRIC, scheduled.missing_steps)
+            trace.note_missing_steps(scheduled.missing_steps)
         if was_open:
             trace.end_session()
         else:

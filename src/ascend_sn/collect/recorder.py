@@ -14,12 +14,16 @@ from ascend_sn.model.trace_schema import (
     OPEN_FLAG,
     SESSION_END,
     SESSION_START,
+    SPAN,
     STEP,
     THREAD,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ascend_sn._native.ring import SpanCalls
     from ascend_sn.collect.buffer import SpanBuffer
     from ascend_sn.collect.names import NameTable
 
@@ -27,11 +31,6 @@ __all__ = ["Clock", "Recorder", "double_as_int64", "int64_as_double"]
 
 _DOUBLE = Struct("=d")
 _INT64 = Struct("=q")
-
-# Name, row kind, number of the name, start, value, ref.
-_OpenSpan = tuple[str, int, int, int, int, int]
-
-_FORGET_THREADS_AT = 64
 
 
 class Clock:
@@ -61,42 +60,27 @@ class Recorder:
         self.names = names
         self.clock = clock
         self.session = -1
-        self._offset_ns = clock.offset_ns
         # Reentrant: a signal handler may record while the same thread is inside.
         self._lock = threading.RLock()
-        self._threads: list[tuple[int, list[_OpenSpan]]] = []
-        self._forget_threads_at = _FORGET_THREADS_AT
         self._sequences: dict[str, int] = {}
         self._next_step = 0
         self._mark_ns = 0
         self._session_ns = 0
         self._session_end_ns = 0
-        self._here = _ThreadSpans(self)
-
-    @property
-    def thread_count(self) -> int:
-        """Threads that are remembered: the living ones and a bounded number of ended ones."""
-        return len(self._threads)
+        self._here = _Thread(self)
 
     def begin(self, name: str, kind: int, name_id: int, size_bytes: int = NOT_GIVEN, sequence: int = NOT_GIVEN) -> None:
-        """Open a span on this thread."""
-        stack = self._here.stack
-        stack.append((name, kind, name_id, perf_counter_ns() + self._offset_ns, size_bytes, sequence))
+        """Open a span on this thread; its row has the number `name_id`, and `end(name)` closes it."""
+        _ = self._here.number  # a thread makes itself known before its first span
+        self.buffer.begin(self.names.number(name), kind, size_bytes, sequence, name_id)
 
     def end(self, name: str) -> bool:
         """Close the innermost open span of that name on this thread; False when there is none."""
-        end_ns = perf_counter_ns() + self._offset_ns
-        here = self._here
-        stack = here.stack
-        if stack and stack[-1][0] == name:
-            _, kind, name_id, start_ns, value, ref = stack.pop()
-        else:
-            place = next((at for at in range(len(stack) - 1, -1, -1) if stack[at][0] == name), None)
-            if place is None:
-                return False
-            _, kind, name_id, start_ns, value, ref = stack.pop(place)
-        self.buffer.append(kind, here.number, name_id, start_ns, end_ns - start_ns, value, ref)
-        return True
+        return self.buffer.end(self.names.known(name))
+
+    def calls(self, start: Callable[..., None], stop: Callable[..., None]) -> SpanCalls:
+        """Return `start_op` and `stop_op` for plain spans; other calls go on to `start` and `stop`."""
+        return self.buffer.calls(SPAN, start, stop)
 
     def next_sequence(self, group: str) -> int:
         """Return the number of the next collective of a group, from 0: what matches it across ranks."""
@@ -156,12 +140,8 @@ class Recorder:
     def end_session(self) -> None:
         """Cut the spans that are still open, on every thread, and close the session."""
         end_ns = self.clock.now_ns()
-        with self._lock:
-            threads = list(self._threads)
-        for thread, stack in threads:
-            for _ in range(len(stack)):
-                _, kind, name_id, start_ns, value, ref = stack.pop()
-                self.buffer.append(kind | OPEN_FLAG, thread, name_id, start_ns, end_ns - start_ns, value, ref)
+        for row in self.buffer.take_open(end_ns, OPEN_FLAG):
+            self.buffer.append(*row)
         self._session_end_ns = end_ns
         self.repeat_session_end()
 
@@ -172,34 +152,28 @@ class Recorder:
             SESSION_END, self._here.number, NOT_GIVEN, start_ns, end_ns - start_ns, self.session, NOT_GIVEN
         )
 
-    def enter_thread(self, number: int, stack: list[_OpenSpan]) -> None:
-        """Take note of a thread that records for the first time; called by `_ThreadSpans`."""
+    def enter_thread(self, number: int) -> None:
+        """Take note of a thread that records for the first time; called by `_Thread`."""
+        now_ns = self.clock.now_ns()
+        for row in self.buffer.take_open(now_ns, OPEN_FLAG, number):  # of an ended thread that had the same number
+            self.buffer.append(*row)
         ident = threading.get_ident()
-        alive = threading.enumerate()
-        name = next((thread.name for thread in alive if thread.ident == ident), "")
-        with self._lock:
-            if len(self._threads) >= self._forget_threads_at:
-                living = {thread.native_id for thread in alive}
-                self._threads = [entry for entry in self._threads if entry[1] or entry[0] in living]
-                self._forget_threads_at = max(_FORGET_THREADS_AT, 2 * len(self._threads))
-            self._threads.append((number, stack))
-        self.buffer.append(THREAD, number, self.names.number(name), self.clock.now_ns(), 0, NOT_GIVEN, NOT_GIVEN)
+        name = next((thread.name for thread in threading.enumerate() if thread.ident == ident), "")
+        self.buffer.append(THREAD, number, self.names.number(name), now_ns, 0, NOT_GIVEN, NOT_GIVEN)
 
     def _number_row(self, kind: int, name_id: int, value: float) -> None:
         bits = double_as_int64(float(value))
         self.buffer.append(kind, self._here.number, name_id, self.clock.now_ns(), 0, bits, NOT_GIVEN)
 
 
-class _ThreadSpans(threading.local):
-    """The open spans of the calling thread and its number (the system's thread id)."""
+class _Thread(threading.local):
+    """The number of the calling thread (the system's thread id)."""
 
     number: int
-    stack: list[_OpenSpan]
 
     def __init__(self, recorder: Recorder) -> None:  # runs once in every thread that touches it
         self.number = threading.get_native_id()
-        self.stack = []
-        recorder.enter_thread(self.number, self.stack)
+        recorder.enter_thread(self.number)
 
 
 def double_as_int64(value: float) -> int:

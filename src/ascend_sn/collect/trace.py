@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from time import perf_counter, perf_counter_ns, time_ns
+from time import perf_counter, perf_counter_ns, sleep, time_ns
 
 from ascend_sn._version import __version__
 from ascend_sn.collect.buffer import SpanBuffer
@@ -18,8 +18,10 @@ from ascend_sn.model.trace_schema import (
     CLOCK_KEY,
     CONFIG_KEY,
     FLUSH_METRIC,
+    MISSING_STEPS_METRIC,
     NAMES_NAME,
     PROCESS_KEY,
+    RING_NAME,
     SPAN_COST_METRIC,
     TRACE_NAME,
     TRACE_VERSION,
@@ -40,7 +42,11 @@ __all__ = ["Trace", "scratch_recorder"]
 
 BUFFER_ROWS = 16_384
 FLUSH_INTERVAL_S = 0.2
-"""Rows wait in memory no longer than this: what a killed process can lose."""
+"""Rows wait no longer than this before they are written."""
+
+ROOM_PATIENCE_S = 0.1
+"""How long a call of the program waits for room when rows come faster than they are written; once, then rows are
+counted as lost until a write has succeeded."""
 
 
 class Trace:
@@ -74,6 +80,7 @@ class Trace:
         self._pause = threading.Lock()  # held while the writing thread has nothing to do
         self._pause.acquire()
         self._stopping = False
+        self._is_stuck = False
         self._folder = folder = create_run_folder(output, place, start_ns=clock.realtime_ns, host=host, pid=os.getpid())
         try:
             self._writer = TraceWriter(folder, _metadata(config, place, clock, host))
@@ -84,7 +91,8 @@ class Trace:
             raise ProfilerPathError(folder.path, f"cannot write there: {error.strerror}") from error
         self.path = folder.path
         self._limit_bytes = _limit_bytes(config, folder.path, faults)
-        self.buffer = SpanBuffer(BUFFER_ROWS, wake=self._wake, make_room=self.flush)
+        self.names.write_to(self._writer.write_names)
+        self.buffer = self._new_buffer(clock)
         self.recorder = Recorder(self.buffer, self.names, clock)
 
     @property
@@ -120,6 +128,7 @@ class Trace:
             with_framework: Whether the work of a loaded framework is recorded too.
         """
         interval_s = FLUSH_INTERVAL_S
+        self._open_buffer()
         if with_framework and self._framework is None:
             self._framework = FrameworkRecorder(config, self.recorder.clock, self.path, self.names, self._faults)
         if self._framework is not None:
@@ -159,6 +168,17 @@ class Trace:
         with self._lock:
             self._write_what_was_lost()
             self._writer.finish()
+            self.buffer.close()
+
+    def note_missing_steps(self, count: int) -> None:
+        """Record that the program ended before its schedule; also when no session is open."""
+        self._open_buffer()
+        self.recorder.metric(MISSING_STEPS_METRIC, count)
+        if self._thread is None:
+            self.flush()
+            with self._lock:
+                self._writer.finish()
+                self.buffer.close()
 
     def turn_window(self, config: ProfilerConfig) -> None:
         """Write what the framework's profiler holds once that is much, and go on; between two steps."""
@@ -226,34 +246,45 @@ class Trace:
     def discard(self) -> None:
         """Take the files away again: nothing was recorded."""
         with self._lock:
+            self.names.write_to(None)
+            if not self.buffer.is_closed:
+                self.buffer.peek()
+                self.buffer.release()
+                self.buffer.close()
             self._writer.release()
             self._folder.discard()
 
     def abandon(self) -> None:
         """Close the files in a forked child, where no lock of the parent can be trusted."""
+        self.buffer.abandon()
+        self.names.abandon()
         self._writer.close()
 
     def close(self) -> None:
         """Close the files; nothing can be recorded afterwards."""
         with self._lock:
+            self.names.write_to(None)
+            self.buffer.close()
             self._writer.close()
 
     def _write_waiting_rows(self) -> None:
+        if self.buffer.is_closed:
+            return
+        self._write_ring()
         lost_count = 0 if self._is_full else self.buffer.take_lost()  # a full trace says it once, at its end
         if lost_count:
-            self.recorder.lost(lost_count)
-        columns = self.buffer.drain()
-        names = self.names.take_pending()  # after the rows: it then has every name they use
-        try:
-            self._writer.write_names(names)
-        except OSError:
-            self.names.put_back(names)
-            self._count_as_lost(columns)
-            raise
+            self.recorder.lost(lost_count)  # now that there is room
+            self._write_ring()
+
+    def _write_ring(self) -> None:
+        columns = self.buffer.peek()
+        self.names.write_pending()  # after the rows were taken: it then has every name they use
         if columns is None:
             return
+        self._write_batch(columns)  # where it fails the rows wait on, as long as there is room
+        self.buffer.release()
+        self._is_stuck = False
         self.totals.add(columns)
-        self._write_batch(columns)
 
     def _write_batch(self, columns: Columns) -> None:
         if self._is_full or self._writer.size_bytes > self._limit_bytes:
@@ -261,13 +292,9 @@ class Trace:
                 self._is_full = True
                 limit = f"{self._limit_bytes / 1e6:.3g} MB"
                 self._faults.warning("size limit", f"{self.path} has reached its limit of {limit}; recording ends")
-            self._count_as_lost(columns)
+            self.buffer.add_lost(len(columns[0]))
             return
-        try:
-            self._writer.write_batch(columns)
-        except OSError:
-            self._count_as_lost(columns)
-            raise
+        self._writer.write_batch(columns)
 
     def _write_framework_rows(self) -> None:
         if self._framework is None:
@@ -275,9 +302,13 @@ class Trace:
         batches = self._framework.rows()
         self._framework_row_count += sum(len(columns[0]) for columns in batches[1:])  # the first one is the window
         with self._lock:
-            self._writer.write_names(self.names.take_pending())
-            for columns in batches:
-                self._write_batch(columns)
+            try:
+                self.names.write_pending()
+                for columns in batches:
+                    self._write_batch(columns)
+            except OSError:
+                self.buffer.add_lost(sum(len(columns[0]) for columns in batches))
+                raise
 
     def _write_what_was_lost(self) -> None:
         """Say how much a full trace did not take: the rows that end the session are few and always fit."""
@@ -292,9 +323,36 @@ class Trace:
         finally:
             self._limit_bytes = limit
 
-    def _count_as_lost(self, columns: Columns | None) -> None:
-        if columns is not None:
-            self.buffer.add_lost(len(columns[0]))
+    def _new_buffer(self, clock: Clock) -> SpanBuffer:
+        return SpanBuffer(
+            os.path.join(self.path, RING_NAME),
+            BUFFER_ROWS,
+            self.names,
+            clock.offset_ns,
+            wake=self._wake,
+            make_room=self._make_room,
+            faults=self._faults,
+        )
+
+    def _open_buffer(self) -> None:
+        if self.buffer.is_closed:
+            self.buffer = self.recorder.buffer = self._new_buffer(self.recorder.clock)
+
+    def _make_room(self) -> None:
+        """Let a thread that records wait for the thread that writes; where there is none it writes itself."""
+        if self._thread is None or self._thread is threading.current_thread():
+            try:
+                self.flush()
+            except OSError:
+                self._faults.exception("writing the trace")
+            return
+        self._wake()
+        if self._is_stuck:
+            return
+        last_s = perf_counter() + ROOM_PATIENCE_S
+        while self.buffer.is_full and not self._is_stuck:
+            self._is_stuck = perf_counter() > last_s
+            sleep(0.0005)
 
     def _wake(self) -> None:
         # A bare lock and no Event: a signal handler that records inside Event.set would wait for ever.
@@ -313,7 +371,8 @@ class Trace:
 
 def scratch_recorder() -> Recorder:
     """Return a recorder without files, to measure with."""
-    return Recorder(SpanBuffer(BUFFER_ROWS), NameTable(), Clock(time_ns(), perf_counter_ns()))
+    clock, names = Clock(time_ns(), perf_counter_ns()), NameTable()
+    return Recorder(SpanBuffer(None, BUFFER_ROWS, names, clock.offset_ns), names, clock)
 
 
 def _limit_bytes(config: ProfilerConfig, path: str, faults: FaultLog) -> int:

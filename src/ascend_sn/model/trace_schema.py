@@ -10,6 +10,10 @@ from __future__ import annotations
 TRACE_NAME = "train.trace"
 NAMES_NAME = "names.trace"
 
+RING_NAME = "spans.ring"
+"""File beside the two in which rows wait to be written; it is there while a session is open, and stays behind
+when the process was killed."""
+
 NPU_FOLDER = "torch_npu"
 """Folder beside the two files that holds the exports of torch_npu's profiler, where that was at work."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from ascend_sn._native.ring import FULL, HALF_FULL, KEPT, NO_SPAN, RECORD, Ring
+from ascend_sn._native.ring import CLOSED, FULL, HALF_FULL, KEPT, NO_SPAN, RECORD, Ring
 
 Row = tuple[int, int, int, int, int, int, int]
 
@@ -273,9 +273,11 @@ def test_a_closed_ring_says_so(ring: Ring) -> None:
     ring.close()
     ring.close()
 
-    for call in (lambda: ring.end(1), ring.peek, ring.take_dropped, lambda: ring.begin(1, SPAN)):
+    for call in (ring.peek, ring.take_dropped, lambda: ring.take_open(0, 0)):
         with pytest.raises(ValueError, match="closed"):
             call()
+    ring.begin(1, SPAN)
+    assert (ring.end(1), ring.append(1, 2, 3, 4, 5, 6, 7)) == (CLOSED, CLOSED)
 
 
 def test_a_child_process_does_not_write_into_its_parents_ring(tmp_path: Path) -> None:
@@ -289,7 +291,7 @@ if child == 0:
     ring.begin(2, 16)
     ended = ring.end(2)
     appended = ring.append(1, 0, 2, 0, 0, 0, 0)
-    os._exit(0 if (ended, appended, ring.drain()) == (0, 3, b"") else 1)
+    os._exit(0 if (ended, appended, ring.drain()) == (4, 4, b"") else 1)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(ring))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -145,6 +145,6 @@ def test_a_recorder_takes_what_a_sampler_gives() -> None:
     one.sample()
     one.stop()
 
-    columns = recorder.buffer.drain()
+    columns = recorder.buffer.peek()
     assert columns is not None
     assert len(columns[0]) >= 5

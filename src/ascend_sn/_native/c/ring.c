@@ -1,5 +1,5 @@
-/* The span ring in memory: rows, the open spans of each thread, the map. Appending is lock-free; what concerns
- * several threads' open spans relies on the interpreter lock, which every call from Python holds. */
+/* The span ring in memory: rows, the open spans of each thread, the map. Several threads at once are kept apart by
+ * the interpreter lock, which every call from Python holds. */
 #include "ring.h"
 
 #include <errno.h>
@@ -12,10 +12,11 @@
 #include <unistd.h>
 
 uint64_t ring_serial, fork_count;
+#define RINGS_AT_HAND 4
 static _Thread_local struct {
     uint64_t serial;
     Side *side;
-} here;
+} here[RINGS_AT_HAND];
 
 /* A child shares the map with its parent: rings made before the fork must not write there. */
 void count_fork(void)
@@ -50,18 +51,39 @@ int usable(const Ring *ring)
     return ring->header && ring->forks == fork_count;
 }
 
+int known_number(Ring *ring, PyObject *text, int32_t *number)
+{
+    size_t place = ((uintptr_t)text >> 4) % NAME_CACHE;
+    if (ring->cache[place].text == text) {
+        *number = ring->cache[place].number;
+        return 1;
+    }
+    PyObject *known = PyDict_GetItemWithError(ring->names, text);
+    long long value = known ? PyLong_AsLongLong(known) : -1;
+    if (value < 0) {
+        PyErr_Clear();
+        return 0;
+    }
+    *number = (int32_t)value;
+    PyObject *former = ring->cache[place].text;
+    Py_INCREF(text);
+    ring->cache[place].text = text;
+    ring->cache[place].number = *number;
+    Py_XDECREF(former);
+    return 1;
+}
+
+/* Callers hold the interpreter lock: one row is begun at a time. */
 int append_row(Ring *ring, const Slot *row)
 {
     RingHeader *header = ring->header;
-    uint64_t head = __atomic_load_n(&header->head, __ATOMIC_RELAXED), waiting;
-    do {
-        waiting = head - __atomic_load_n(&header->tail, __ATOMIC_ACQUIRE);
-        if (waiting >= ring->capacity) {
-            __atomic_fetch_add(&header->dropped, 1, __ATOMIC_RELAXED);
-            return FULL;
-        }
-    } while (!__atomic_compare_exchange_n(&header->head, &head, head + 1, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-    Slot *slot = &ring->slots[head % ring->capacity];
+    uint64_t head = header->head, waiting = head - __atomic_load_n(&header->tail, __ATOMIC_ACQUIRE);
+    if (waiting >= ring->capacity) {
+        header->dropped++;
+        return FULL;
+    }
+    __atomic_store_n(&header->head, head + 1, __ATOMIC_RELEASE);
+    Slot *slot = slot_at(ring, head);
     slot->thread = row->thread;
     slot->kind = row->kind;
     slot->name_id = row->name_id;
@@ -71,6 +93,13 @@ int append_row(Ring *ring, const Slot *row)
     slot->ref = row->ref;
     __atomic_store_n(&slot->mark, (uint32_t)(head + 1), __ATOMIC_RELEASE);
     return waiting + 1 == ring->half ? HALF_FULL : KEPT;
+}
+
+int append_span(Ring *ring, const Side *side, const OpenSpan *span, int64_t end_ns)
+{
+    Slot row = {.thread = side->block->thread, .kind = (uint8_t)span->kind, .name_id = span->name_id,
+                .ts_ns = span->start_ns, .dur_ns = end_ns - span->start_ns, .value = span->value, .ref = span->ref};
+    return append_row(ring, &row);
 }
 
 static int is_gone(int32_t thread)
@@ -110,14 +139,21 @@ static Side *new_side(Ring *ring)
         ring->sides[ring->side_count++] = side;
     }
     side->block->thread = thread;
-    here.serial = ring->serial;
-    here.side = side;
+    here[ring->serial % RINGS_AT_HAND].serial = ring->serial;
+    here[ring->serial % RINGS_AT_HAND].side = side;
     return side;
+}
+
+Side *known_side(const Ring *ring)
+{
+    size_t place = ring->serial % RINGS_AT_HAND;
+    return here[place].serial == ring->serial ? here[place].side : NULL;
 }
 
 Side *side_of(Ring *ring)
 {
-    return here.serial == ring->serial ? here.side : new_side(ring);
+    Side *side = known_side(ring);
+    return side ? side : new_side(ring);
 }
 
 int push_span(Side *side, const OpenSpan *span)
@@ -141,18 +177,18 @@ int push_span(Side *side, const OpenSpan *span)
 }
 
 /* Remove the innermost span of that name; it leaves its stack before it is written as a row. */
-int pop_span(Side *side, int32_t name_id, OpenSpan *span)
+int pop_span(Side *side, int32_t key, OpenSpan *span)
 {
     ThreadBlock *block = side->block;
     for (size_t i = side->deep_count; i-- > 0;)
-        if (side->deeper[i].name_id == name_id) {
+        if (side->deeper[i].key == key) {
             *span = side->deeper[i];
             side->deep_count--;
             memmove(&side->deeper[i], &side->deeper[i + 1], (side->deep_count - i) * sizeof *span);
             return 1;
         }
     for (uint32_t i = block->depth; i-- > 0;)
-        if (block->spans[i].name_id == name_id) {
+        if (block->spans[i].key == key) {
             *span = block->spans[i];
             memmove(&block->spans[i], &block->spans[i + 1], (block->depth - 1 - i) * sizeof *span);
             __atomic_store_n(&block->depth, block->depth - 1, __ATOMIC_RELEASE);
@@ -165,8 +201,8 @@ int pop_span(Side *side, int32_t name_id, OpenSpan *span)
 uint64_t ready(const Ring *ring, uint64_t tail)
 {
     uint64_t head = __atomic_load_n(&ring->header->head, __ATOMIC_ACQUIRE), count = 0;
-    while (tail + count != head && __atomic_load_n(&ring->slots[(tail + count) % ring->capacity].mark,
-                                                   __ATOMIC_ACQUIRE) == (uint32_t)(tail + count + 1))
+    while (tail + count != head && __atomic_load_n(&slot_at(ring, tail + count)->mark, __ATOMIC_ACQUIRE) ==
+                                        (uint32_t)(tail + count + 1))
         count++;
     return count;
 }
@@ -184,6 +220,8 @@ void unmap(Ring *ring)
     ring->sides = NULL;
     ring->side_count = ring->side_room = 0;
     ring->serial = 0;
+    for (size_t i = 0; i < NAME_CACHE; i++)
+        Py_CLEAR(ring->cache[i].text);
     if (ring->header)
         munmap(ring->header, ring->bytes);
     ring->header = NULL;
@@ -191,6 +229,8 @@ void unmap(Ring *ring)
 
 void *map_new_file(const char *path, size_t bytes)
 {
+    if (!path)
+        return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0)
         return MAP_FAILED;

@@ -21,9 +21,10 @@ typedef struct {
     int64_t ts_ns, dur_ns, value, ref;
 } Slot;
 
+/* `key` is the number of the name that ends the span; the row may carry another one, of the name with attributes. */
 typedef struct {
-    int32_t name_id;
-    uint32_t kind;
+    int32_t name_id, key;
+    uint32_t kind, reserved;
     int64_t start_ns, value, ref;
 } OpenSpan;
 
@@ -46,8 +47,8 @@ typedef struct {
     uint8_t gap1[56];
     uint64_t tail; /* rows released */
     uint8_t gap2[56];
-    uint64_t dropped;
-    uint8_t gap3[56];
+    uint64_t dropped, reported; /* rows without room; those of them that were asked for */
+    uint8_t gap3[48];
 } RingHeader;
 
 static inline size_t ring_bytes(uint64_t capacity)
@@ -65,8 +66,10 @@ static inline Slot *ring_slots(void *map)
     return (Slot *)(void *)((char *)map + sizeof(RingHeader) + RING_THREADS * sizeof(ThreadBlock));
 }
 
-/* What `append` and `end` tell. */
-enum { NO_SPAN, KEPT, HALF_FULL, FULL };
+/* What `append` and `end` tell. CLOSED: the ring takes nothing any more, or belongs to the process we came from. */
+enum { NO_SPAN, KEPT, HALF_FULL, FULL, CLOSED };
+
+#define NAME_CACHE 64 /* names whose number is known by the address of their text */
 
 /* One thread's part: the block in the file, and deeper spans that have no place there. */
 typedef struct {
@@ -82,11 +85,15 @@ typedef struct {
     ThreadBlock *blocks;
     Slot *slots;
     size_t bytes;
-    uint64_t half, reported, serial, forks, capacity;
+    uint64_t half, serial, forks, capacity;
     int64_t offset_ns;
     Side **sides;
     size_t side_count, side_room;
     PyObject *names, *number; /* text -> number, and what gives a new one */
+    struct {
+        PyObject *text;
+        int32_t number;
+    } cache[NAME_CACHE];
 } Ring;
 
 /* Rings made in this process, and forks that this process came from. A child shares the map with its parent, so
@@ -98,21 +105,42 @@ int usable(const Ring *ring);
 int64_t clock_ns(clockid_t which);
 int64_t clock_offset(void);
 
+static inline Slot *slot_at(const Ring *ring, uint64_t row)
+{
+    uint64_t mask = ring->capacity - 1;
+    return &ring->slots[ring->capacity & mask ? row % ring->capacity : row & mask];
+}
+
+static inline int is_full(const Ring *ring)
+{
+    return ring->header->head - __atomic_load_n(&ring->header->tail, __ATOMIC_ACQUIRE) >= ring->capacity;
+}
+
+/* The number of a text that was numbered before; returns 0 where it was not, and leaves no exception. */
+int known_number(Ring *ring, PyObject *text, int32_t *number);
+
 /* Returns KEPT, HALF_FULL or FULL. */
 int append_row(Ring *ring, const Slot *row);
 /* How many rows from the tail on are finished without a gap. */
 uint64_t ready(const Ring *ring, uint64_t tail);
 
-/* The calling thread's part, made when it records for the first time; NULL when memory runs out. */
+/* The calling thread's part: NULL when it has not recorded yet; made then, NULL when memory runs out. */
+Side *known_side(const Ring *ring);
 Side *side_of(Ring *ring);
 int push_span(Side *side, const OpenSpan *span);
-/* Remove the innermost span of that name; returns 0 where there is none. */
-int pop_span(Side *side, int32_t name_id, OpenSpan *span);
+/* Remove the innermost span of that key; returns 0 where there is none. */
+int pop_span(Side *side, int32_t key, OpenSpan *span);
+/* Write a span that ended as a row; answers as append_row. */
+int append_span(Ring *ring, const Side *side, const OpenSpan *span, int64_t end_ns);
 
-/* Make a file of that size and map it; MAP_FAILED with errno set where that fails. */
+/* Make a file of that size and map it, or memory alone without a path; MAP_FAILED with errno set where that fails. */
 void *map_new_file(const char *path, size_t bytes);
 /* Take the ring out of the process; its file stays as it is. */
 void unmap(Ring *ring);
+
+/* calls(kind, start, stop, wake): the two calls that open and close a span, see ring_calls.c. */
+PyObject *ring_calls(PyObject *ring, PyObject *const *args, Py_ssize_t nargs);
+int add_calls_type(PyObject *module);
 
 /* Write a row as the 44 bytes that are handed out: kind, 3 spare bytes, thread, name_id, ts, dur, value, ref. */
 void ring_pack(uint8_t *out, const Slot *slot);

@@ -75,7 +75,7 @@ static PyObject *ring_recover(PyObject *module, PyObject *const *args, Py_ssize_
     PyObject *found = NULL;
     if (opens)
         found = Py_BuildValue("(OOKKKiL)", rows, opens, (unsigned long long)unfinished,
-                              (unsigned long long)header->dropped, (unsigned long long)header->tail, header->pid,
+                              (unsigned long long)(header->dropped - header->reported), (unsigned long long)header->tail, header->pid,
                               (long long)header->offset_ns);
     Py_XDECREF(rows);
     Py_XDECREF(opens);

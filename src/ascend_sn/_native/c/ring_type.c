@@ -19,21 +19,18 @@ static int not_usable(Ring *ring)
 static int take_name(Ring *ring, PyObject *name, int32_t *name_id)
 {
     int64_t number;
-    if (PyUnicode_Check(name) && ring->names) {
-        PyObject *known = PyDict_GetItemWithError(ring->names, name);
-        if (!known && PyErr_Occurred())
-            return -1;
-        if (!known) {
-            PyObject *made = PyObject_CallFunctionObjArgs(ring->number, name, NULL);
-            if (!made || take_int64(made, &number) < 0 || PyDict_SetItem(ring->names, name, made) < 0) {
-                Py_XDECREF(made);
-                return -1;
-            }
-            Py_DECREF(made);
-            *name_id = (int32_t)number;
+    if (PyUnicode_CheckExact(name) && ring->names) {
+        if (known_number(ring, name, name_id))
             return 0;
+        PyObject *made = PyObject_CallFunctionObjArgs(ring->number, name, NULL);
+        /* A number below 0 stands for all names beyond the last one that is kept, and is asked for every time. */
+        if (!made || take_int64(made, &number) < 0 || (number >= 0 && PyDict_SetItem(ring->names, name, made) < 0)) {
+            Py_XDECREF(made);
+            return -1;
         }
-        name = known;
+        Py_DECREF(made);
+        *name_id = (int32_t)number;
+        return 0;
     }
     if (take_int64(name, &number) < 0)
         return -1;
@@ -41,55 +38,56 @@ static int take_name(Ring *ring, PyObject *name, int32_t *name_id)
     return 0;
 }
 
-/* begin(name, kind, value=-1, ref=-1) */
+/* begin(name, kind, value=-1, ref=-1, name_id=None); the row has that number where it differs from the name's */
 static PyObject *ring_begin(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     Ring *ring = (Ring *)self;
     OpenSpan span = {.value = -1, .ref = -1};
-    int64_t kind;
-    if (nargs < 2 || nargs > 4) {
-        PyErr_SetString(PyExc_TypeError, "begin takes name, kind and maybe value and ref");
+    int64_t kind, name_id;
+    if (nargs < 2 || nargs > 5) {
+        PyErr_SetString(PyExc_TypeError, "begin takes name, kind and maybe value, ref and name_id");
         return NULL;
     }
-    if (not_usable(ring) || take_name(ring, args[0], &span.name_id) < 0 || take_int64(args[1], &kind) < 0 ||
-        (nargs > 2 && take_int64(args[2], &span.value) < 0) || (nargs > 3 && take_int64(args[3], &span.ref) < 0))
+    if (!usable(ring))
+        Py_RETURN_NONE;
+    if (take_name(ring, args[0], &span.key) < 0 || take_int64(args[1], &kind) < 0 ||
+        (nargs > 2 && take_int64(args[2], &span.value) < 0) || (nargs > 3 && take_int64(args[3], &span.ref) < 0) ||
+        (nargs > 4 && take_int64(args[4], &name_id) < 0))
         return NULL;
-    if (usable(ring)) {
-        Side *side = side_of(ring);
-        span.kind = (uint32_t)kind;
-        span.start_ns = clock_ns(CLOCK_MONOTONIC) + ring->offset_ns;
-        if (!side || push_span(side, &span) < 0)
-            return PyErr_NoMemory();
-    }
+    Side *side = usable(ring) ? side_of(ring) : NULL; /* a name's number may come from Python code */
+    span.name_id = nargs > 4 ? (int32_t)name_id : span.key;
+    span.kind = (uint32_t)kind;
+    span.start_ns = clock_ns(CLOCK_MONOTONIC) + ring->offset_ns;
+    if (usable(ring) && (!side || push_span(side, &span) < 0))
+        return PyErr_NoMemory();
     Py_RETURN_NONE;
 }
 
-/* end(name) -> 0 no such span is open here, 1 kept, 2 kept and now half full, 3 dropped for lack of room */
+/* end(name, end_ns=now) -> 0 no such span is open here, 1 kept, 2 kept and now half full, 3 dropped for lack of room,
+ * 4 closed */
 static PyObject *ring_end(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     Ring *ring = (Ring *)self;
-    int64_t now_ns = clock_ns(CLOCK_MONOTONIC) + ring->offset_ns;
-    int32_t name_id;
+    int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + ring->offset_ns;
+    int32_t key;
     OpenSpan span;
-    if (nargs != 1) {
-        PyErr_SetString(PyExc_TypeError, "end takes a name");
+    if (nargs < 1 || nargs > 2) {
+        PyErr_SetString(PyExc_TypeError, "end takes a name and maybe end_ns");
         return NULL;
     }
-    if (not_usable(ring) || take_name(ring, args[0], &name_id) < 0)
+    if (usable(ring) && (take_name(ring, args[0], &key) < 0 || (nargs > 1 && take_int64(args[1], &end_ns) < 0)))
         return NULL;
     if (!usable(ring))
-        return PyLong_FromLong(NO_SPAN);
+        return PyLong_FromLong(CLOSED);
     Side *side = side_of(ring);
     if (!side)
         return PyErr_NoMemory();
-    if (!pop_span(side, name_id, &span))
+    if (!pop_span(side, key, &span))
         return PyLong_FromLong(NO_SPAN);
-    Slot row = {.thread = side->block->thread, .kind = (uint8_t)span.kind, .name_id = name_id, .ts_ns = span.start_ns,
-                .dur_ns = now_ns - span.start_ns, .value = span.value, .ref = span.ref};
-    return PyLong_FromLong(append_row(ring, &row));
+    return PyLong_FromLong(append_span(ring, side, &span, end_ns));
 }
 
-/* append(kind, thread, name_id, ts_ns, dur_ns, value, ref) -> 1, 2 or 3 as for end; a name may be a text */
+/* append(kind, thread, name_id, ts_ns, dur_ns, value, ref) -> 1 to 4 as for end; a name may be a text */
 static PyObject *ring_append(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     Ring *ring = (Ring *)self;
@@ -99,14 +97,16 @@ static PyObject *ring_append(PyObject *self, PyObject *const *args, Py_ssize_t n
         PyErr_SetString(PyExc_TypeError, "append takes 7 numbers");
         return NULL;
     }
-    if (not_usable(ring) || take_int64(args[0], &kind) < 0 || take_int64(args[1], &thread) < 0 ||
+    if (!usable(ring))
+        return PyLong_FromLong(CLOSED);
+    if (take_int64(args[0], &kind) < 0 || take_int64(args[1], &thread) < 0 ||
         take_name(ring, args[2], &row.name_id) < 0 || take_int64(args[3], &row.ts_ns) < 0 ||
         take_int64(args[4], &row.dur_ns) < 0 || take_int64(args[5], &row.value) < 0 ||
         take_int64(args[6], &row.ref) < 0)
         return NULL;
     row.kind = (uint8_t)kind;
     row.thread = (int32_t)thread;
-    return PyLong_FromLong(usable(ring) ? append_row(ring, &row) : FULL);
+    return PyLong_FromLong(usable(ring) ? append_row(ring, &row) : CLOSED);
 }
 
 static PyObject *ring_now(PyObject *self, PyObject *none)
@@ -128,7 +128,7 @@ static PyObject *ring_peek(PyObject *self, PyObject *none)
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * RECORD_BYTES));
     uint8_t *out = bytes ? (uint8_t *)PyBytes_AsString(bytes) : NULL;
     for (uint64_t i = 0; out && i < count; i++)
-        ring_pack(out + RECORD_BYTES * i, &ring->slots[(tail + i) % ring->capacity]);
+        ring_pack(out + RECORD_BYTES * i, slot_at(ring, tail + i));
     return bytes;
 }
 
@@ -151,7 +151,7 @@ static PyObject *ring_peek_columns(PyObject *self, PyObject *none)
             out[c] = (uint8_t *)PyBytes_AsString(column);
     }
     for (uint64_t i = 0; columns && i < count; i++) {
-        ring_pack(packed, &ring->slots[(tail + i) % ring->capacity]);
+        ring_pack(packed, slot_at(ring, tail + i));
         for (int c = 0; c < 7; c++)
             memcpy(out[c] + i * WIDTHS[c], packed + FROM[c], WIDTHS[c]);
     }
@@ -191,6 +191,20 @@ static PyObject *ring_waiting(PyObject *self, PyObject *none)
     return not_usable(ring) ? NULL : PyLong_FromUnsignedLongLong(ring->header->head - ring->header->tail);
 }
 
+/* full() -> whether there is no room for a row */
+static PyObject *ring_full(PyObject *self, PyObject *none)
+{
+    (void)none;
+    return PyBool_FromLong(usable((Ring *)self) && is_full((Ring *)self));
+}
+
+/* thread_count() -> threads whose open spans are kept */
+static PyObject *ring_thread_count(PyObject *self, PyObject *none)
+{
+    (void)none;
+    return PyLong_FromSize_t(((Ring *)self)->side_count);
+}
+
 /* take_dropped() -> rows dropped since the last call */
 static PyObject *ring_take_dropped(PyObject *self, PyObject *none)
 {
@@ -198,8 +212,8 @@ static PyObject *ring_take_dropped(PyObject *self, PyObject *none)
     Ring *ring = (Ring *)self;
     if (not_usable(ring))
         return NULL;
-    uint64_t dropped = __atomic_load_n(&ring->header->dropped, __ATOMIC_RELAXED), fresh = dropped - ring->reported;
-    ring->reported = dropped;
+    uint64_t fresh = ring->header->dropped - ring->header->reported;
+    ring->header->reported = ring->header->dropped;
     return PyLong_FromUnsignedLongLong(fresh);
 }
 
@@ -212,27 +226,31 @@ static void pack_open(uint8_t *out, const OpenSpan *span, int32_t thread, int64_
     ring_pack(out, &slot);
 }
 
-/* take_open(end_ns, flag) -> the open spans of all threads as rows that end at end_ns, with `flag` added to
- * their kind; none is open afterwards */
+/* take_open(end_ns, flag, thread=any) -> the open spans of all threads, or of one, as rows that end at end_ns, with
+ * `flag` added to their kind; they are not open afterwards */
 static PyObject *ring_take_open(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     Ring *ring = (Ring *)self;
-    int64_t end_ns, flag;
-    if (nargs != 2) {
-        PyErr_SetString(PyExc_TypeError, "take_open takes end_ns and flag");
+    int64_t end_ns, flag, thread = 0;
+    if (nargs < 2 || nargs > 3) {
+        PyErr_SetString(PyExc_TypeError, "take_open takes end_ns, flag and maybe thread");
         return NULL;
     }
-    if (not_usable(ring) || take_int64(args[0], &end_ns) < 0 || take_int64(args[1], &flag) < 0)
+    if (not_usable(ring) || take_int64(args[0], &end_ns) < 0 || take_int64(args[1], &flag) < 0 ||
+        (nargs > 2 && take_int64(args[2], &thread) < 0))
         return NULL;
-    size_t count = 0, at = 0;
-    for (size_t i = 0; usable(ring) && i < ring->side_count; i++)
-        count += ring->sides[i]->block->depth + ring->sides[i]->deep_count;
+    size_t count = 0, at = 0, side_count = usable(ring) ? ring->side_count : 0;
+    for (size_t i = 0; i < side_count; i++)
+        if (!thread || ring->sides[i]->block->thread == thread)
+            count += ring->sides[i]->block->depth + ring->sides[i]->deep_count;
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * RECORD_BYTES));
     if (!bytes)
         return NULL;
     uint8_t *out = (uint8_t *)PyBytes_AsString(bytes);
-    for (size_t i = 0; usable(ring) && i < ring->side_count; i++) {
+    for (size_t i = 0; i < side_count; i++) {
         Side *side = ring->sides[i];
+        if (thread && side->block->thread != thread)
+            continue;
         for (uint32_t d = 0; d < side->block->depth; d++)
             pack_open(out + RECORD_BYTES * at++, &side->block->spans[d], side->block->thread, end_ns, flag);
         for (size_t d = 0; d < side->deep_count; d++)
@@ -250,39 +268,42 @@ static PyObject *ring_close(PyObject *self, PyObject *none)
     Py_RETURN_NONE;
 }
 
-/* Ring(path, capacity, number=None, offset_ns=None) */
+/* Ring(path or None, capacity, number=None, offset_ns=None, names=None) */
 static PyObject *ring_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    PyObject *path_object, *number = Py_None, *offset = Py_None;
+    PyObject *path_object, *number = Py_None, *offset = Py_None, *names = Py_None, *path_bytes = NULL;
     long long capacity;
     int64_t offset_ns = clock_offset();
     if (keywords && PyDict_Size(keywords) > 0) {
         PyErr_SetString(PyExc_TypeError, "Ring takes positional arguments only");
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "O&L|OO", PyUnicode_FSConverter, &path_object, &capacity, &number, &offset))
+    if (!PyArg_ParseTuple(args, "OL|OOO", &path_object, &capacity, &number, &offset, &names))
         return NULL;
+    if (names != Py_None && !PyDict_Check(names)) {
+        PyErr_SetString(PyExc_TypeError, "names is a dict");
+        return NULL;
+    }
     if (capacity < 2 || capacity >= (long long)UINT32_MAX / 2) {
-        Py_DECREF(path_object);
         PyErr_SetString(PyExc_ValueError, "capacity must be at least 2 and below 2**31");
         return NULL;
     }
-    if (offset != Py_None && take_int64(offset, &offset_ns) < 0) {
-        Py_DECREF(path_object);
+    if ((offset != Py_None && take_int64(offset, &offset_ns) < 0) ||
+        (path_object != Py_None && !PyUnicode_FSConverter(path_object, &path_bytes)))
         return NULL;
-    }
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     Ring *ring = (Ring *)allocate(type, 0);
     size_t bytes = ring_bytes((uint64_t)capacity);
-    void *map = ring ? map_new_file(PyBytes_AsString(path_object), bytes) : MAP_FAILED;
+    const char *path = path_bytes ? PyBytes_AsString(path_bytes) : NULL;
+    void *map = ring ? map_new_file(path, bytes) : MAP_FAILED;
     if (!ring || map == MAP_FAILED) {
         if (ring)
-            PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AsString(path_object));
+            PyErr_SetFromErrnoWithFilename(PyExc_OSError, path ? path : "the span ring");
         Py_XDECREF((PyObject *)ring);
-        Py_DECREF(path_object);
+        Py_XDECREF(path_bytes);
         return NULL;
     }
-    Py_DECREF(path_object);
+    Py_XDECREF(path_bytes);
     RingHeader *header = map;
     *header = (RingHeader){.version = RING_VERSION, .slot_bytes = sizeof(Slot), .capacity = (uint64_t)capacity,
                            .threads = RING_THREADS, .depth = RING_DEPTH, .pid = getpid(), .offset_ns = offset_ns};
@@ -297,7 +318,7 @@ static PyObject *ring_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     ring->serial = ++ring_serial;
     ring->forks = fork_count;
     if (number != Py_None) {
-        ring->names = PyDict_New();
+        ring->names = names == Py_None ? PyDict_New() : Py_NewRef(names);
         if (!ring->names) {
             Py_DECREF((PyObject *)ring);
             return NULL;
@@ -343,6 +364,9 @@ static PyMethodDef methods[] = {
     METHOD("end", ring_end),
     METHOD("append", ring_append),
     METHOD("take_open", ring_take_open),
+    METHOD("calls", ring_calls),
+    {"full", ring_full, METH_NOARGS, NULL},
+    {"thread_count", ring_thread_count, METH_NOARGS, NULL},
     {"now", ring_now, METH_NOARGS, NULL},
     {"peek", ring_peek, METH_NOARGS, NULL},
     {"peek_columns", ring_peek_columns, METH_NOARGS, NULL},
@@ -377,5 +401,5 @@ int add_ring_type(PyObject *module)
         watching = 1;
     int result = PyModule_AddObjectRef(module, "Ring", type);
     Py_DECREF(type);
-    return result;
+    return result < 0 ? result : add_calls_type(module);
 }

@@ -64,6 +64,7 @@ class Writing:
                 CLOCK_KEY: json.dumps({"realtime_ns": START_NS, "monotonic_ns": 0, "source": "CLOCK_MONOTONIC"}),
             },
         )
+        self.names.write_to(self._writer.write_names)
 
     def row(
         self,
@@ -97,7 +98,7 @@ class Writing:
     def batch(self) -> None:
         """Write the rows so far as a batch of their own; `starts` notes its place in the file."""
         self.starts.append((self.folder / "train.trace").stat().st_size)
-        self._writer.write_names(self.names.take_pending())
+        self.names.write_pending()
         columns: Sequence[tuple[int, ...]] = list(zip(*self.rows, strict=True))
         self._writer.write_batch(tuple(array(code, column) for code, column in zip("Biiqqqq", columns, strict=True)))
         self.rows = []
@@ -106,7 +107,7 @@ class Writing:
         """Write what is left, and the end mark."""
         if self.rows:
             self.batch()
-        self._writer.write_names(self.names.take_pending())
+        self.names.write_pending()
         self._writer.finish()
         self._writer.close()
         return self.folder
