@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from duckdb import DuckDBPyRelation
 
 from ascend_sn.analysis import Missing, result
 from ascend_sn.store import Run
+
+if TYPE_CHECKING:
+    from ascend_sn.replay import Replay, Unpriced
 
 __all__ = ["Facts"]
 
@@ -50,6 +54,13 @@ class Facts:
     def table_rows(self, sql: str, row_type: type[_Row], **parameters: Any) -> list[_Row]:
         """Query the tables of the run; columns go to the fields of `row_type` by name."""
         return [msgspec.convert(row, row_type) for row in _plain(self.run.sql(sql, **parameters))]
+
+    @cached_property
+    def replay(self) -> Replay | Unpriced:
+        """The replayed median step; building it takes time: only where something is to be priced."""
+        from ascend_sn.replay import Replay
+
+        return Replay.of(self.run)
 
     def _result(self, name: str) -> DuckDBPyRelation | Missing:
         if name not in self._results:

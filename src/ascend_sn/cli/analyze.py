@@ -47,7 +47,8 @@ def analyze(
     if output is not None:
         check_output(output)
     view = view_of(memory=memory_report, communication=comm_report, fusion=fusion_report, top_k=top_k)
-    selection = selection_of(top_k=top_k, threshold_ms=op_time_threshold)
+    screen_only = output is None and output_format != "json"
+    selection = selection_of(view=view, threshold_ms=op_time_threshold, screen_only=screen_only)
     document = document_of(run_path, language, cache_dir=cache_dir, selection=selection, job=job)
     if output is not None:
         write_document(document, output, language, view)

@@ -28,8 +28,10 @@ def doctor(
     """List damage, contradictions, ranks, and what was not collected; exit 1 with `strict` when data are damaged."""
     from ascend_sn.report.as_json import json_text
     from ascend_sn.report.health_page import doctor_document, write_health
+    from ascend_sn.report.views import Selection
 
-    document = document_of(input_of(path, input_path), language, cache_dir=cache_dir, job=job)
+    selection = Selection(details=frozenset())
+    document = document_of(input_of(path, input_path), language, cache_dir=cache_dir, selection=selection, job=job)
     if output_format == "json":
         sys.stdout.write(json_text(doctor_document(document)))
     else:

@@ -41,7 +41,7 @@ def report(
     target = output or _default_output(run_path)
     check_output(target)
     view = View(top_k=top_k)
-    document = document_of(run_path, language, cache_dir=cache_dir, selection=selection_of(top_k=top_k), job=job)
+    document = document_of(run_path, language, cache_dir=cache_dir, selection=selection_of(view=view), job=job)
     write_document(document, target, language, view)
     if output_format == "json":
         print_document(document, language, view, output_format)

@@ -17,6 +17,9 @@ from ascend_sn.analysis import Missing
 from ascend_sn.formats.reader import shown_name
 from ascend_sn.report.absence import absent
 from ascend_sn.report.assemble_communication import communication_section
+from ascend_sn.report.assemble_copies import copies_section
+from ascend_sn.report.assemble_findings import findings_section
+from ascend_sn.report.assemble_fusion import fusion_section
 from ascend_sn.report.assemble_health import health_section
 from ascend_sn.report.assemble_memory import memory_section
 from ascend_sn.report.document import (
@@ -24,7 +27,6 @@ from ascend_sn.report.document import (
     Breakdown,
     Document,
     ExportedStep,
-    Findings,
     InputPipeline,
     KernelType,
     Operator,
@@ -70,9 +72,13 @@ def assemble(run: Run, language: Language, selection: Selection | None = None) -
         steps=_steps(facts),
         breakdown=_breakdown(facts, steps, phases),
         operators=_operators(facts, chosen),
-        communication=communication_section(facts, fused_ns=sum(step.fused_ns for step in steps)),
-        memory=memory_section(facts, chosen.top_k),
-        findings=Findings(collected=False, state="unsupported", reason=language.text("absent.no-rules")),
+        communication=communication_section(
+            facts, fused_ns=sum(step.fused_ns for step in steps), in_detail="communication" in chosen.details
+        ),
+        memory=memory_section(facts, chosen.top_k, in_detail="memory" in chosen.details),
+        copies=copies_section(facts) if "copies" in chosen.details else None,
+        fusion=fusion_section(facts, language) if "fusion" in chosen.details else None,
+        findings=findings_section(facts, language, chosen),
     )
 
 

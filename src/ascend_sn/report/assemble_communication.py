@@ -10,12 +10,14 @@ import msgspec
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE
 from ascend_sn.report.absence import absent
-from ascend_sn.report.document import Communication, Link, Operation
+from ascend_sn.report.document import Communication, CommunicationGrade, Link, Operation
 
 __all__ = ["communication_section"]
 
 _LINKS_LISTED: Final = 1_024
 """Pairs in the document, the slow ones first: a full map of 32 ranks, or the slowest pairs of more."""
+
+_GRADES_LISTED: Final = 1_000
 
 
 class _Summary(msgspec.Struct, kw_only=True):
@@ -44,8 +46,14 @@ class _Window(msgspec.Struct):
     exposed_comm_ns: int
 
 
-def communication_section(facts: Facts, *, fused_ns: int) -> Communication:
-    """Return the section; `fused_ns` is compute of fused compute-and-communication kernels in the median steps."""
+def communication_section(facts: Facts, *, fused_ns: int, in_detail: bool) -> Communication:
+    """Return the section.
+
+    Args:
+        facts: The analysis results.
+        fused_ns: Compute of fused compute-and-communication kernels in the median steps.
+        in_detail: With the grade of every rank and the traffic between pairs.
+    """
     missing = facts.missing("communication_summary")
     if missing is not None:
         section = absent(Communication, missing)
@@ -62,12 +70,13 @@ def communication_section(facts: Facts, *, fused_ns: int) -> Communication:
         row for row in facts.rows("step_breakdown", _Window) if row.scope == WHOLE_CAPTURE or row.origin != "inferred"
     ]
     exposed_ns, all_windows_ns = sum(row.exposed_comm_ns for row in told), sum(row.window_ns for row in told)
-    links, link_count = _links(facts)
+    links, link_count = _links(facts) if in_detail else ([], 0)
     return Communication(
         collected=True,
         state="collected",
         total=_summed("total", rows, all_windows_ns or window_ns, exposed_ns if told else None),
         operations=sorted(operations, key=lambda row: (-row.total_ns, row.op)),
+        grades=facts.rows("communication_grade", CommunicationGrade)[:_GRADES_LISTED] if in_detail else [],
         fused_ns=fused_ns or None,
         link_count=link_count,
         links=links,

@@ -1,4 +1,4 @@
-"""The memory section: peaks per component, thinned-out curves, operators by peak."""
+"""The memory section: peaks per component, thinned-out curves, operators by peak, who holds the peak."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.analysis.registry import Missing, Need, missing_needs
 from ascend_sn.report.absence import absent
-from ascend_sn.report.document import Curve, Memory, MemoryOperator, MemoryPeak
+from ascend_sn.report.document import Curve, HotSpots, Memory, MemoryHolder, MemoryOperator, MemoryPeak, MemoryTotal
 
 __all__ = ["memory_section"]
 
@@ -50,21 +50,32 @@ class _Point(msgspec.Struct):
     reserved_bytes: int | None
 
 
-def memory_section(facts: Facts, top_k: int) -> Memory:
-    """Return the section; absent when neither a curve nor allocations were recorded."""
+def memory_section(facts: Facts, top_k: int, *, in_detail: bool) -> Memory:
+    """Return the section; absent when neither a curve nor allocations were recorded.
+
+    Args:
+        facts: The analysis results.
+        top_k: Rows of each ranking.
+        in_detail: With operators, curves and who holds the peak.
+    """
     peaks = sorted(facts.rows("memory_peak", MemoryPeak), key=_by_rank_and_size)[:_PEAKS_LISTED]
     missing = facts.missing("memory_peak")
     if missing is not None or not peaks:
         missing = _why_absent(facts)
     if missing is not None:
         return absent(Memory, missing)
+    if not in_detail:
+        return Memory(collected=True, state="collected", peaks=peaks)
     operators = facts.query("memory_by_operator", _BY_OPERATOR, MemoryOperator)
+    total = _total(facts, peaks)
     return Memory(
         collected=True,
         state="collected",
         peaks=peaks,
         operators=operators[:top_k],
         operator_count=len(operators),
+        total=total,
+        hot_spots=_hot_spots(facts, top_k, None if total is None else total.rank),
         curves=_curves(facts, peaks),
     )
 
@@ -85,6 +96,70 @@ _BY_OPERATOR: Final = """
     group by operator_name
     order by peak_bytes desc, operator_name
 """
+
+
+_COUNTS: Final = """
+    select profile_id, sum(allocation_count)::bigint as allocation_count
+    from result
+    group by profile_id
+"""
+
+_AT_PEAK: Final = """
+    with largest as (
+        select profile_id, device
+        from result
+        order by rank is not distinct from $rank desc, device_bytes desc, profile_id, device
+        limit 1
+    )
+    select rank, device, operator_name, module, peak_ts_ns, held_bytes, block_count, device_bytes, share_ratio
+    from result
+    semi join largest using (profile_id, device)
+    order by held_bytes desc, operator_name, module nulls first
+"""
+
+
+class _Count(msgspec.Struct):
+    profile_id: int
+    allocation_count: int
+
+
+class _Held(MemoryHolder, kw_only=True):
+    rank: int | None
+    device: str
+    peak_ts_ns: int
+    device_bytes: int
+
+
+def _total(facts: Facts, peaks: list[MemoryPeak]) -> MemoryTotal | None:
+    """The highest allocated curve of the profiles whose allocations are known."""
+    counts = {row.profile_id: row.allocation_count for row in facts.query("memory_by_operator", _COUNTS, _Count)}
+    known = [peak for peak in peaks if peak.profile_id in counts and peak.peak_allocated_bytes is not None]
+    if not known:
+        return None
+    highest = max(known, key=lambda peak: peak.peak_allocated_bytes or 0)
+    return MemoryTotal(
+        rank=highest.rank,
+        component=highest.component,
+        retained_bytes=highest.end_allocated_bytes,
+        peak_bytes=highest.peak_allocated_bytes,
+        allocation_count=counts[highest.profile_id],
+    )
+
+
+def _hot_spots(facts: Facts, top_k: int, rank: int | None) -> HotSpots | None:
+    """Who holds the peak, on a device of the given rank where possible."""
+    rows = facts.query("memory_at_peak", _AT_PEAK, _Held, rank=rank)
+    if not rows:
+        return None
+    names = MemoryHolder.__struct_fields__
+    return HotSpots(
+        rank=rows[0].rank,
+        device=rows[0].device,
+        peak_ts_ns=rows[0].peak_ts_ns,
+        device_bytes=rows[0].device_bytes,
+        holder_count=len(rows),
+        holders=[MemoryHolder(**{name: getattr(row, name) for name in names}) for row in rows[:top_k]],
+    )
 
 
 def _curves(facts: Facts, peaks: list[MemoryPeak]) -> list[Curve]:

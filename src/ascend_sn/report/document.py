@@ -13,6 +13,7 @@ import msgspec
 
 from ascend_sn.advisor.device_data import SilentDevice
 from ascend_sn.advisor.median_step import MedianStep, Phases
+from ascend_sn.report.findings import FindingEntry, LackingRule, PlanOfChanges, ReplayFigures, SuppressedEntry
 from ascend_sn.report.language import Code
 
 __all__ = [
@@ -21,6 +22,9 @@ __all__ = [
     "Check",
     "Clock",
     "Communication",
+    "CommunicationGrade",
+    "Copies",
+    "Copy",
     "Coverage",
     "Curve",
     "Damage",
@@ -28,13 +32,18 @@ __all__ = [
     "Document",
     "ExportedStep",
     "Findings",
+    "Fusion",
+    "FusionPattern",
     "Health",
+    "HotSpots",
     "InputPipeline",
     "KernelType",
     "Link",
     "Memory",
+    "MemoryHolder",
     "MemoryOperator",
     "MemoryPeak",
+    "MemoryTotal",
     "Operation",
     "Operator",
     "Operators",
@@ -44,6 +53,7 @@ __all__ = [
     "State",
     "Statement",
     "Step",
+    "StepGain",
     "Steps",
 ]
 
@@ -315,11 +325,32 @@ class Link(msgspec.Struct, kw_only=True):
     pattern: str | None
 
 
+class CommunicationGrade(msgspec.Struct, kw_only=True):
+    """How bad the communication of one profile is: exposed = transit + wait + idle + unknown.
+
+    `grade` is on the exposed transit alone; null where the unknown part could change it. `main_part` is the largest.
+    """
+
+    profile_id: int
+    rank: int | None
+    window_ns: int
+    exposed_comm_ns: int
+    exposed_transit_ns: int
+    exposed_wait_ns: int
+    exposed_idle_ns: int
+    exposed_unknown_ns: int
+    exposed_share_ratio: float | None
+    exposed_transit_ratio: float | None
+    main_part: Literal["transit", "wait", "idle", "unknown"]
+    grade: Literal["normal", "slight", "severe", "extreme"] | None
+
+
 class Communication(Section, kw_only=True):
-    """Communication by primitive, its sum, and the traffic between pairs of ranks."""
+    """Communication by primitive, its sum, its grade per rank, and the traffic between pairs of ranks."""
 
     total: Operation | None = None
     operations: list[Operation] = []
+    grades: list[CommunicationGrade] = []
     fused_ns: int | None = None
     link_count: int = 0
     links: list[Link] = []
@@ -336,6 +367,7 @@ class MemoryPeak(msgspec.Struct, kw_only=True):
     peak_active_bytes: int | None
     peak_ts_ns: int | None
     source: str
+    end_allocated_bytes: int | None = None
 
 
 class MemoryOperator(msgspec.Struct, kw_only=True):
@@ -346,6 +378,40 @@ class MemoryOperator(msgspec.Struct, kw_only=True):
     retained_bytes: int
     peak_bytes: int
     allocation_count: int
+
+
+class MemoryTotal(msgspec.Struct, kw_only=True):
+    """The curve behind the operators, on the rank that holds most: it is not the sum of their rows."""
+
+    rank: int | None
+    component: str
+    retained_bytes: int | None
+    peak_bytes: int | None
+    allocation_count: int
+
+
+class MemoryHolder(msgspec.Struct, kw_only=True):
+    """What an operator, in a module, holds at the peak."""
+
+    operator_name: str
+    module: str | None
+    held_bytes: int
+    block_count: int
+    share_ratio: float | None
+
+
+class HotSpots(msgspec.Struct, kw_only=True):
+    """Who holds the memory at the peak, on the device that holds most; what was there before the capture is not in it.
+
+    `device_bytes` is what all of them hold.
+    """
+
+    rank: int | None
+    device: str
+    peak_ts_ns: int
+    device_bytes: int
+    holder_count: int
+    holders: list[MemoryHolder]
 
 
 class Curve(msgspec.Struct, kw_only=True):
@@ -360,23 +426,114 @@ class Curve(msgspec.Struct, kw_only=True):
 
 
 class Memory(Section, kw_only=True):
-    """Memory peaks, curves of the first ranks, and operators by peak."""
+    """Memory peaks, curves of the first ranks, operators by peak with the total, and who holds the peak."""
 
     peaks: list[MemoryPeak] = []
     operators: list[MemoryOperator] = []
     operator_count: int = 0
+    total: MemoryTotal | None = None
+    hot_spots: HotSpots | None = None
     curves: list[Curve] = []
 
 
+class Copy(msgspec.Struct, kw_only=True):
+    """Copies of one direction and kind of host memory, summed over the profiles.
+
+    `direction` is h2d, d2h, d2d or h2h; `host_memory` pageable or pinned; each null where not recorded.
+    """
+
+    direction: str | None
+    host_memory: str | None
+    calls: int
+    total_ns: int
+    mean_ns: int
+    exposed_ns: int
+    overlapped_ns: int
+    exposed_share_ratio: float | None
+    size_bytes: int | None
+    bandwidth_bytes_per_s: float | None
+
+
+class Copies(Section, kw_only=True):
+    """Memory copies by direction; `exposed_ns` is the time with a copy and nothing else, of all profiles' windows."""
+
+    window_ns: int | None = None
+    exposed_ns: int | None = None
+    rows: list[Copy] = []
+
+
+class StepGain(msgspec.Struct, kw_only=True):
+    """How much shorter the median step would be, by replay; shares are of that step."""
+
+    low_ns: int
+    expected_ns: int
+    high_ns: int
+    expected_ratio: float
+    confidence: Literal["high", "medium", "low"]
+
+
+class FusionPattern(msgspec.Struct, kw_only=True):
+    """Kernels that could be one (`candidate`), or are (`fused`), summed over the profiles.
+
+    Attributes:
+        pattern: Operator types by '+'.
+        op_types: Operator types as recorded, by blanks.
+        before_ns: Time of all instances unfused; null where unknown.
+        after_ns: The same when fused.
+        is_estimate: `before_ns` is what unfused kernels of the parts take elsewhere in the run.
+        fusion_ratio: Fused instances of the pattern over all of them.
+        gain: What fusing the candidate is worth for the step; null where that has no price.
+    """
+
+    pattern: str
+    state: Literal["candidate", "fused"]
+    op_types: str
+    instances: int
+    before_ns: int | None
+    after_ns: float | None
+    saving_ns: float | None
+    saving_ratio: float | None
+    share_ratio: float | None
+    is_estimate: bool
+    fusion_ratio: float
+    gain: StepGain | None = None
+
+
+class Fusion(Section, kw_only=True):
+    """Fused kernels and candidates, and the fusion rate of all their instances.
+
+    `unpriced` says why candidates have no price by replay.
+    """
+
+    fused_instances: int = 0
+    candidate_instances: int = 0
+    fusion_ratio: float | None = None
+    pattern_count: int = 0
+    patterns: list[FusionPattern] = []
+    unpriced: str = ""
+
+
 class Findings(Section, kw_only=True):
-    """What the advisor's rules found; this version has no rules, and says so."""
+    """What the advisor says: findings by the time that is to be had, what was held back, which rules could not look.
+
+    `quiet` are the rules that looked and found nothing; `plan` is null where nothing has a price, `replay` where
+    nothing was replayed. `changed_thresholds` are those that the user has set.
+    """
+
+    rows: list[FindingEntry] = []
+    suppressed: list[SuppressedEntry] = []
+    lacking: list[LackingRule] = []
+    quiet: list[str] = []
+    plan: PlanOfChanges | None = None
+    replay: ReplayFigures | None = None
+    changed_thresholds: list[str] = []
 
 
 class Document(msgspec.Struct, kw_only=True):
     """One run, as every view shows it.
 
     Where the input holds several jobs that have nothing to do with each other, `jobs` names them and `job` is the
-    one that is shown; else both are empty.
+    one that is shown; else both are empty. `copies` and `fusion` are null where nobody asked for them.
     """
 
     schema: Literal["ascend-sn/analyze/1"]
@@ -393,4 +550,6 @@ class Document(msgspec.Struct, kw_only=True):
     operators: Operators
     communication: Communication
     memory: Memory
+    copies: Copies | None = None
+    fusion: Fusion | None = None
     findings: Findings

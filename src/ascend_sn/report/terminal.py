@@ -13,14 +13,25 @@ from ascend_sn.advisor.median_step import MedianStep
 from ascend_sn.report.document import Document, ExportedStep, Operation
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable
-from ascend_sn.report.quantities import bytes_text, count_text, duration_text, percent_text, rate_text
-from ascend_sn.report.terminal_blocks import INDENT, Blocks, known_duration, name_text
+from ascend_sn.report.quantities import bytes_text, count_text, duration_text, percent_text
+from ascend_sn.report.terminal_blocks import INDENT, Blocks, name_text
+from ascend_sn.report.terminal_details import (
+    write_copies,
+    write_fusion,
+    write_grades,
+    write_memory_details,
+    write_operators,
+    write_pairs,
+    write_phases,
+)
+from ascend_sn.report.terminal_findings import write_advice
 from ascend_sn.report.views import View, telling_ranks
 from ascend_sn.report.wording import (
     absence_text,
     damage_lines,
     difference_text,
     health_text,
+    input_text,
     members_text,
     rank_text,
     share_text,
@@ -88,13 +99,15 @@ class _Screen(Blocks):
         self._verdict()
         sections = {
             "breakdown": self._breakdown,
+            "findings": self._findings,
             "operators": self._operators,
             "communication": self._communication,
             "memory": self._memory,
+            "copies": self._copies,
             "fusion": self._fusion,
         }
         for name, write in sections.items():
-            if name in self.view.sections:
+            if name in self.view.on_screen:
                 self.console.print()
                 write()
         self._notes()
@@ -162,6 +175,9 @@ class _Screen(Blocks):
             low, high = min(step.window_min_ns for step in ranks), max(step.window_max_ns for step in ranks)
             spread = "breakdown.steady" if duration_text(low) == duration_text(high) else "breakdown.spread"
             notes.append(self.language.text(spread, count=max(counts), low_ns=low, high_ns=high))
+        waiting = [row for row in self.document.breakdown.input_pipeline if row.grade != "none"]
+        if waiting:
+            notes.append(input_text(max(waiting, key=lambda row: row.data_share_ratio), self.language))
         first = ranks[0]
         if len(ranks) == 1 and first.stage_ns is not None and first.preparing_ns:
             parts = {"preparing_ns": first.preparing_ns, "stage_ns": first.stage_ns, "tail_ns": first.tail_ns or 0}
@@ -169,6 +185,13 @@ class _Screen(Blocks):
         if first.overlapped_ns:
             notes.append(self.language.text("breakdown.overlapped", overlapped_ns=first.overlapped_ns))
         return [" ".join(notes)] if notes else []
+
+    def _findings(self) -> None:
+        section = self.document.findings
+        if section.collected:
+            write_advice(self, section, section.rows)
+        else:
+            self.absent("findings.title", absence_text(section, self.language))
 
     def _operators(self) -> None:
         section = self.document.operators
@@ -194,17 +217,7 @@ class _Screen(Blocks):
             if kernels:
                 self.console.print()
             self.ranking("operators.title", len(operators), section.operator_count)
-            table = self.table("", "column.calls", "column.device", "column.host", "column.mean", "column.share")
-            for operator in operators:
-                table.add_row(
-                    name_text(operator.name, 34),
-                    count_text(operator.calls),
-                    known_duration(operator.device_ns),
-                    duration_text(operator.host_ns),
-                    known_duration(operator.mean_device_ns),
-                    "" if operator.share_ratio is None else percent_text(operator.share_ratio),
-                )
-            self.show(table)
+            write_operators(self, operators)
         if not kernels and not operators:
             limit = section.op_time_threshold_ns or 0
             self.absent("operators.title", self.language.text("operators.none-above", limit_ns=limit))
@@ -224,12 +237,15 @@ class _Screen(Blocks):
             if len(section.operations) > 1:
                 table.add_row(*self._operation(self.language.text("communication.all"), total))
             self.show(table)
-            if len(self.view.sections) == 1:
-                self._shares_and_links()
+            if self.view.chosen:
+                write_pairs(self, section, self.view)
+                write_grades(self, section)
         else:
             self.absent("communication.title", absence_text(section, self.language))
         if section.fused_ns:
             self.indented([self.language.text("communication.fused", fused_ns=section.fused_ns)])
+        if self.view.chosen:
+            write_phases(self, self.document)
 
     def _operation(self, name: str, row: Operation) -> list[str]:
         unknown = self.language.text("value.unknown")
@@ -239,41 +255,6 @@ class _Screen(Blocks):
         ]
         exposed = "-" if row.exposed_ns is None else duration_text(row.exposed_ns)
         return [name, count_text(row.calls), duration_text(row.total_ns), *parts, exposed]
-
-    def _shares_and_links(self) -> None:
-        section = self.document.communication
-        self.console.print()
-        self.heading("communication.shares")
-        table = self.table("", "column.mean", "column.share", "column.exposed-share", "column.size")
-        rows = list(self.view.rows(section.operations, _OPERATIONS))
-        if section.total is not None and len(section.operations) > 1:
-            rows.append(section.total)
-        for row in rows:
-            table.add_row(
-                self.language.text("communication.all") if row is section.total else printable(row.op),
-                duration_text(row.mean_ns),
-                "-" if row.share_ratio is None else percent_text(row.share_ratio),
-                "-" if row.exposed_share_ratio is None else percent_text(row.exposed_share_ratio),
-                "-" if row.size_bytes is None else bytes_text(row.size_bytes),
-            )
-        self.show(table)
-        if section.links:
-            links = self.view.rows(section.links, _KERNELS)
-            self.console.print()
-            self.ranking("links.table", len(links), section.link_count)
-            table = self.table(
-                "", "column.transport", "column.size", "column.time", "column.bandwidth", "column.remark"
-            )
-            for link in links:
-                table.add_row(
-                    f"{link.src_rank} > {link.dst_rank}",
-                    printable(link.transport or "-"),
-                    bytes_text(link.size_bytes),
-                    duration_text(link.dur_ns),
-                    "-" if link.bandwidth_bytes_per_s is None else rate_text(link.bandwidth_bytes_per_s),
-                    self.language.text(f"pattern.{link.pattern}") if link.pattern else "",
-                )
-            self.show(table)
 
     def _memory(self) -> None:
         section = self.document.memory
@@ -289,21 +270,14 @@ class _Screen(Blocks):
             sizes = (peak.peak_allocated_bytes, peak.peak_reserved_bytes, peak.peak_active_bytes)
             table.add_row(printable(peak.component), *("-" if size is None else bytes_text(size) for size in sizes))
         self.show(table)
-        if len(self.view.sections) == 1 and section.operators:
-            self.console.print()
-            self.ranking("memory.operators", len(section.operators), section.operator_count)
-            table = self.table("", "column.retained", "column.peak", "column.allocations")
-            for row in self.view.rows(section.operators, _KERNELS):
-                table.add_row(
-                    name_text(row.operator_name, 40),
-                    bytes_text(row.retained_bytes),
-                    bytes_text(row.peak_bytes),
-                    count_text(row.allocation_count),
-                )
-            self.show(table)
+        if self.view.chosen:
+            write_memory_details(self, section, self.view)
+
+    def _copies(self) -> None:
+        write_copies(self, self.document.copies)
 
     def _fusion(self) -> None:
-        self.absent("fusion.title", self.language.text("fusion.not-available"))
+        write_fusion(self, self.document.fusion, self.view)
 
     def _notes(self) -> None:
         lines = turn_on_lines(self.document.health, self.language)

@@ -12,11 +12,11 @@ from rich.text import Text
 
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable, shortened
-from ascend_sn.report.quantities import bytes_text, duration_text, percent_text
+from ascend_sn.report.quantities import bytes_text, duration_text, percent_text, rate_text
 from ascend_sn.report.wording import ranking_text
 from ascend_sn.report.wrapping import cell_width, wrapped
 
-__all__ = ["INDENT", "Blocks", "known_duration", "known_share", "known_size", "name_text"]
+__all__ = ["INDENT", "Blocks", "known_duration", "known_rate", "known_share", "known_size", "name_text"]
 
 INDENT: Final = 2
 _LABEL: Final = 13
@@ -67,9 +67,9 @@ class Blocks:
         """Write a line with the indent of tables."""
         self.console.print(Text(" " * INDENT).append(text), soft_wrap=True)
 
-    def table(self, *columns: str) -> Table:
-        """Begin a table; the columns are message ids, the first one on the left."""
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+    def table(self, *columns: str, gap: int = 2) -> Table:
+        """Begin a table; the columns are message ids, the first one on the left, `gap` blanks between them."""
+        table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim", show_edge=False)
         for number, column in enumerate(columns):
             heading = self.language.text(column) if column else ""
             table.add_column(heading, justify="right" if number and column else "left", no_wrap=True)
@@ -93,6 +93,11 @@ def known_duration(ns: float | None) -> str:
 def known_size(size_bytes: float | None) -> str:
     """A size, or a dash where it is not known."""
     return "-" if size_bytes is None else bytes_text(size_bytes)
+
+
+def known_rate(bytes_per_s: float | None) -> str:
+    """A rate, or a dash where it is not known."""
+    return "-" if bytes_per_s is None else rate_text(bytes_per_s)
 
 
 def known_share(ratio: float | None) -> str:

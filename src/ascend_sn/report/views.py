@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeVar, get_args
 
 from ascend_sn.advisor.median_step import MedianStep
+from ascend_sn.advisor.thresholds import Thresholds
 
 __all__ = ["DEFAULT_TOP_K", "SECTIONS", "SectionName", "Selection", "View", "selection_of", "telling_ranks", "view_of"]
 
-SectionName = Literal["breakdown", "operators", "communication", "memory", "fusion"]
+SectionName = Literal["breakdown", "findings", "operators", "communication", "memory", "copies", "fusion"]
 SECTIONS: Final[tuple[SectionName, ...]] = get_args(SectionName)
 
 _NS_PER_MS: Final = 1_000_000
@@ -23,10 +24,21 @@ DEFAULT_TOP_K: Final = 100
 
 @dataclass(frozen=True)
 class Selection:
-    """What of the rankings is wanted: how many rows, and from which total time on."""
+    """What the document holds.
+
+    Attributes:
+        top_k: Rows of each ranking.
+        op_time_threshold_ns: Total time from which a kernel type or an operator is listed.
+        details: Sections with what only a report or their own switch shows; the plain screen needs none.
+        advice: Whether the advisor looks at the run.
+        thresholds: Thresholds of the advisor, where they are not those of the package.
+    """
 
     top_k: int = DEFAULT_TOP_K
     op_time_threshold_ns: int | None = None
+    details: frozenset[SectionName] = frozenset(SECTIONS)
+    advice: bool = True
+    thresholds: Thresholds | None = None
 
 
 @dataclass(frozen=True)
@@ -34,29 +46,61 @@ class View:
     """What the user asked to see.
 
     Attributes:
-        sections: Sections to show; health and verdict are always there. Fusion is shown on request only.
+        sections: Sections to show; health and verdict are always there.
         top_k: Rows of each ranking; None leaves it to the writer.
+        chosen: The user named the sections; the screen then shows them in detail.
     """
 
-    sections: frozenset[SectionName] = frozenset(SECTIONS) - {"fusion"}
+    sections: frozenset[SectionName] = frozenset(SECTIONS)
     top_k: int | None = None
+    chosen: bool = False
+
+    @property
+    def on_screen(self) -> frozenset[SectionName]:
+        """What the screen shows: what was named, else what answers where the step goes."""
+        return self.sections if self.chosen else self.sections - {"copies", "fusion"}
 
     def rows(self, rows: Sequence[_Row], default: int) -> Sequence[_Row]:
         """Return the first rows of a ranking."""
         return rows[: self.top_k or default]
 
 
-def selection_of(*, top_k: int | None, threshold_ms: float | None = None) -> Selection:
-    """Return the selection of the command line's `--top-k` and `--op-time-threshold` (milliseconds)."""
-    threshold_ns = None if threshold_ms is None else round(threshold_ms * _NS_PER_MS)
-    return Selection(top_k=top_k or DEFAULT_TOP_K, op_time_threshold_ns=threshold_ns)
+def selection_of(
+    *,
+    view: View,
+    threshold_ms: float | None = None,
+    screen_only: bool = False,
+    advice: bool = True,
+    thresholds: Thresholds | None = None,
+) -> Selection:
+    """Return what a document must hold for a view.
+
+    Args:
+        view: What is shown, with the command line's `--top-k`.
+        threshold_ms: `--op-time-threshold`, milliseconds.
+        screen_only: Only the screen shows it: nothing is worked out that it leaves out.
+        advice: Whether the advisor looks at the run.
+        thresholds: Thresholds of the advisor; default those of the package.
+    """
+    return Selection(
+        top_k=view.top_k or DEFAULT_TOP_K,
+        op_time_threshold_ns=None if threshold_ms is None else round(threshold_ms * _NS_PER_MS),
+        details=view.sections if view.chosen or not screen_only else frozenset(),
+        advice=advice,
+        thresholds=thresholds,
+    )
 
 
 def view_of(*, memory: bool, communication: bool, fusion: bool, top_k: int | None) -> View:
     """Return the view of the `--..._report` switches: those sections only, all usual ones without any switch."""
-    wanted: dict[SectionName, bool] = {"communication": communication, "memory": memory, "fusion": fusion}
+    wanted: dict[SectionName, bool] = {
+        "communication": communication,
+        "memory": memory,
+        "copies": memory,
+        "fusion": fusion,
+    }
     chosen = frozenset(name for name, on in wanted.items() if on)
-    return View(sections=chosen, top_k=top_k) if chosen else View(top_k=top_k)
+    return View(sections=chosen, top_k=top_k, chosen=True) if chosen else View(top_k=top_k)
 
 
 def telling_ranks(steps: Sequence[MedianStep], limit: int) -> list[MedianStep]:

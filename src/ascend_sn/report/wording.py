@@ -7,19 +7,38 @@ from typing import Final
 
 import msgspec
 
-from ascend_sn.report.document import Clock, Coverage, Damage, Difference, Document, Health, Operation, Section
+from ascend_sn.report.document import (
+    Clock,
+    CommunicationGrade,
+    Copy,
+    Coverage,
+    Damage,
+    Difference,
+    Document,
+    Fusion,
+    FusionPattern,
+    Health,
+    InputPipeline,
+    Operation,
+    Section,
+)
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable, shortened
-from ascend_sn.report.quantities import count_text, percent_text
+from ascend_sn.report.quantities import count_text, duration_text, percent_text
 
 __all__ = [
     "absence_text",
     "clocks_text",
+    "copy_text",
     "coverage_text",
     "damage_lines",
     "damage_text",
     "difference_text",
+    "direction_text",
+    "fusion_gain_text",
+    "fusion_notes",
     "health_text",
+    "input_text",
     "members_text",
     "rank_text",
     "ranking_text",
@@ -42,6 +61,8 @@ _ROUTINE: Final = frozenset(
         "unmatched_flow",
     }
 )
+_WORTH_A_LOOK: Final = 0.15
+"""Exposed share of the step from which the parts of communication matter more than its grade."""
 _MINOR_CHECKS: Final = frozenset({"launch_unknown"})
 
 # How readers say that the configuration asked for something that did not come.
@@ -187,6 +208,52 @@ def members_text(operation: Operation, language: Language) -> str:
         return ""
     how = "members.of-exactly" if operation.members_exact else "members.of-at-least"
     return language.text(how, present=operation.members_present, expected=operation.members_expected)
+
+
+def direction_text(row: CommunicationGrade, language: Language) -> str:
+    """Say where to look: by the grade, or by the part that takes most where that is not moving bytes."""
+    if row.main_part != "transit" and (row.exposed_share_ratio or 0.0) >= _WORTH_A_LOOK:
+        return language.text(f"direction.{row.main_part}")
+    return language.text(f"direction.{row.grade or 'unknown'}")
+
+
+def input_text(row: InputPipeline, language: Language) -> str:
+    """Say how long a step waits for its data, and whether that is what limits it."""
+    return language.text(
+        "input.verdict",
+        rank=rank_text(row.rank, language),
+        data_ns=row.data_ns,
+        compute_ns=row.compute_ns,
+        data_ratio=row.data_share_ratio,
+        bottleneck=language.text(f"bottleneck.{row.bottleneck}"),
+    )
+
+
+def copy_text(row: Copy, language: Language) -> str:
+    """Name a direction and, where it is known, the kind of host memory: `H2D pageable`."""
+    direction = row.direction.upper() if row.direction else language.text("value.unknown")
+    return f"{printable(direction)} {language.text(f'host-memory.{row.host_memory}')}" if row.host_memory else direction
+
+
+def fusion_gain_text(row: FusionPattern) -> str:
+    """What fusing a candidate is expected to take off the step; empty where it has no price."""
+    if row.gain is None:
+        return ""
+    return f"{duration_text(row.gain.expected_ns)} {percent_text(row.gain.expected_ratio)}"
+
+
+def fusion_notes(section: Fusion, language: Language) -> list[str]:
+    """Explain the figures of the fusion report, as far as they are there."""
+    notes = []
+    if any(row.state == "fused" and row.before_ns is not None for row in section.patterns):
+        notes.append(language.text("fusion.estimated"))
+    if any(row.state == "candidate" and row.saving_ns is None for row in section.patterns):
+        notes.append(language.text("fusion.bytes-unknown"))
+    if any(row.gain is not None for row in section.patterns):
+        notes.append(language.text("fusion.priced"))
+    elif section.unpriced:
+        notes.append(language.text("fusion.unpriced", reason=section.unpriced))
+    return notes
 
 
 def rank_text(rank: int | None, language: Language) -> str:
