@@ -7,7 +7,6 @@ faster or less communication.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -16,7 +15,6 @@ from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
-from ascend_sn.advisor.thresholds import Limits
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -24,192 +22,163 @@ if TYPE_CHECKING:
 __all__ = ["RULE"]
 
 
-class _Parts(msgspec.Struct):
-    """The communication of one profile, all primitives together (A14)."""
+class _Share(msgspec.Struct, kw_only=True):
+    """The exposed communication of one profile by what it does (A03b), and the members of the emptiest group (A14)."""
 
     profile_id: int
-    total_ns: int
-    transit_ns: int | None
-    wait_ns: int | None
-    idle_ns: int | None
-    unknown_ns: int
-    present: int | None
-    expected: int | None
-    exact: bool | None
-
-
-@dataclass(frozen=True)
-class _Share:
-    """Communication of the median step of one profile; the exposed part divides as all of it does."""
-
-    step: MedianStep
-    parts: _Parts
+    rank: int | None
+    window_ns: int
+    exposed_comm_ns: int
+    exposed_transit_ns: int
+    exposed_wait_ns: int
+    exposed_idle_ns: int
+    exposed_unknown_ns: int
+    exposed_share_ratio: float
+    exposed_transit_ratio: float
+    grade: str | None
 
     @property
-    def known_ns(self) -> int:
-        return self.parts.total_ns - self.parts.unknown_ns
+    def lost_ratio(self) -> float:
+        """Share of the window that is exposed communication in which no bytes move."""
+        return (self.exposed_wait_ns + self.exposed_idle_ns) / self.window_ns
 
-    @property
-    def transit_ratio(self) -> float | None:
-        """Share of the communication time in which bytes move; None where that is unknown for most of it."""
-        if self.parts.transit_ns is None or 2 * self.known_ns < self.parts.total_ns:
-            return None
-        return self.parts.transit_ns / self.known_ns
+    def part(self, part_ns: int) -> float:
+        """Share of the exposed communication."""
+        return part_ns / (self.exposed_comm_ns or 1)
 
-    @property
-    def exposed_ratio(self) -> float:
-        return self.step.exposed_comm_ns / (self.step.window_ns or 1)
 
-    @property
-    def exposed_transit_ratio(self) -> float:
-        return self.exposed_ratio * (self.transit_ratio or 0.0)
+class _Members(msgspec.Struct):
+    profile_id: int
+    present: int
+    expected: int
+    exact: bool
 
-    @property
-    def members_absent(self) -> bool:
-        return (self.parts.present or 0) < (self.parts.expected or 0)
+
+class _Straggler(msgspec.Struct):
+    rank: int | None
+    caused_wait_ns: int
 
 
 def check(context: Context) -> Iterator[Claim]:
-    """Yield one claim, about the rank with the largest share."""
+    """Yield one claim about the bytes, one about the rest; each about the rank with the largest share."""
     limits = context.limits
-    shares = _shares(context)
-    worst = max(shares, key=lambda share: (share.exposed_transit_ratio, share.exposed_ratio), default=None)
-    if worst is None:
+    shares = context.facts.query("communication_grade", _SHARES, _Share)
+    steps = {step.profile_id: step for step in context.steps}
+    shares = [share for share in shares if share.profile_id in steps]
+    if not shares:
         return
-    if worst.transit_ratio is None:
-        exposed = max(shares, key=lambda share: share.exposed_ratio)
-        if exposed.exposed_ratio >= limits["slight_from_ratio"]:
-            yield _unknown(exposed, len(context.steps))
-        return
-    grade = _grade(worst.exposed_transit_ratio, limits)
-    if grade is not None:
-        yield _graded(worst, grade, len(context.steps))
-    waiting = max(shares, key=lambda share: share.exposed_ratio - share.exposed_transit_ratio)
-    rest_ratio = 1 - (waiting.transit_ratio or 0.0)
-    lost_ratio = waiting.exposed_ratio - waiting.exposed_transit_ratio
-    if rest_ratio > limits["not_transit_from_ratio"] and lost_ratio >= limits["slight_from_ratio"]:
-        yield _not_transit(waiting, len(context.steps))
+    most = max(shares, key=lambda share: share.exposed_transit_ratio)
+    if most.grade not in (None, "normal"):
+        yield _graded(most, steps[most.profile_id], len(steps))
+    unknown = max(shares, key=lambda share: share.exposed_unknown_ns / share.window_ns)
+    if unknown.exposed_unknown_ns >= limits["exposed_from_ratio"] * unknown.window_ns:
+        yield _unknown(unknown, steps[unknown.profile_id], len(steps))
+    waiting = max(shares, key=lambda share: share.lost_ratio)
+    is_most = waiting.part(waiting.exposed_wait_ns + waiting.exposed_idle_ns) > limits["not_transit_from_ratio"]
+    if is_most and waiting.lost_ratio >= limits["exposed_from_ratio"]:
+        yield _not_transit(context, waiting, steps[waiting.profile_id])
 
 
-def _shares(context: Context) -> list[_Share]:
-    parts = context.facts.query(
-        "communication_summary",
-        """
-        select profile_id, sum(total_ns)::bigint as total_ns, sum(transit_ns)::bigint as transit_ns,
-               sum(wait_ns)::bigint as wait_ns, sum(idle_ns)::bigint as idle_ns, sum(unknown_ns)::bigint as unknown_ns,
-               min_by(members_present, members_present / nullif(members_expected, 0)) as present,
-               min_by(members_expected, members_present / nullif(members_expected, 0)) as expected,
-               bool_and(members_exact) as exact
-        from result
-        group by profile_id
-        having sum(total_ns) > 0
-        """,
-        _Parts,
-    )
-    of_profile = {row.profile_id: row for row in parts}
-    return [_Share(step, of_profile[step.profile_id]) for step in context.steps if step.profile_id in of_profile]
-
-
-def _grade(ratio: float, limits: Limits) -> str | None:
-    """The ladder of the guide, on exposed transit; a bound belongs to the grade above it."""
-    grades = (("extreme", "extreme_from_ratio"), ("severe", "severe_from_ratio"), ("slight", "slight_from_ratio"))
-    return next((grade for grade, limit in grades if ratio >= limits[limit]), None)
-
-
-def _graded(share: _Share, grade: str, ranks: int) -> Claim:
+def _graded(share: _Share, step: MedianStep, ranks: int) -> Claim:
+    grade = share.grade or ""
     return Claim(
         params={
-            **_params(share, ranks),
+            **_params(share, step, ranks),
             "grade": Message(f"grade.{grade}"),
             "exposed_transit_ratio": share.exposed_transit_ratio,
-            "transit_ratio": share.transit_ratio,
         },
         location=_location(share),
         evidence=_evidence(share),
         changes=(_overlapped, _compressed, _merged),
-        at_stake_ns=round(share.exposed_transit_ratio * share.step.window_ns),
+        at_stake_ns=round(share.exposed_transit_ratio * step.window_ns),
         texts={"advice": _ADVICE[grade]},
         grade=grade,
         in_plan=False,
     )
 
 
-def _not_transit(share: _Share, ranks: int) -> Claim:
-    """The time in collectives that moves no bytes: other rules name its cause, or the capture lacks members."""
-    parts = share.parts
-    lost_ns = round(share.step.exposed_comm_ns * (1 - (share.transit_ratio or 0.0)))
-    absent = share.members_absent
-    how = "members.of-exactly" if parts.exact else "members.of-at-least"
+def _not_transit(context: Context, share: _Share, step: MedianStep) -> Claim:
+    """The time in collectives that moves no bytes: another rule names its cause, or the capture lacks members."""
+    members = _members(context, share.profile_id)
+    absent = members is not None and members.present < members.expected
+    straggler = _straggler(context)
+    lost_ns = round(share.lost_ratio * step.window_ns)
+    explained = straggler is not None and 2 * straggler.caused_wait_ns >= lost_ns
+    shown: Message | str = ""
+    if members is not None and absent:
+        how = "members.of-exactly" if members.exact else "members.of-at-least"
+        shown = Message(how, {"present": members.present, "expected": members.expected})
+    reason = None
+    if straggler is not None and explained:
+        reason = Message("suppressed.straggler-explains", {"rank": "?" if straggler.rank is None else straggler.rank})
     return Claim(
         params={
-            **_params(share, ranks),
+            **_params(share, step, len(context.steps)),
             "lost_ns": lost_ns,
-            "lost_ratio": lost_ns / (share.step.window_ns or 1),
-            "transit_ratio": share.transit_ratio,
-            "wait_ratio": (parts.wait_ns or 0) / share.known_ns,
-            "idle_ratio": (parts.idle_ns or 0) / share.known_ns,
-            "members": Message(how, {"present": parts.present, "expected": parts.expected}) if absent else "",
+            "lost_ratio": share.lost_ratio,
+            "transit_ratio": share.part(share.exposed_transit_ns),
+            "wait_ratio": share.part(share.exposed_wait_ns),
+            "idle_ratio": share.part(share.exposed_idle_ns),
+            "members": shown,
         },
         location=_location(share),
-        evidence=_evidence(share),
+        evidence=_evidence(share, members),
         unpriced=Message("unpriced.members-absent" if absent else "unpriced.cause-elsewhere"),
         at_stake_ns=lost_ns,
+        suppressed_by=reason,
         texts=_NOT_TRANSIT_ABSENT if absent else _NOT_TRANSIT,
         in_plan=False,
     )
 
 
-def _unknown(share: _Share, ranks: int) -> Claim:
+def _unknown(share: _Share, step: MedianStep, ranks: int) -> Claim:
     """Nothing says how much of the communication is waiting."""
     return Claim(
-        params=_params(share, ranks),
+        params=_params(share, step, ranks),
         location=_location(share),
         evidence=_evidence(share),
         unpriced=Message("unpriced.transit-unknown"),
-        at_stake_ns=share.step.exposed_comm_ns,
-        texts={
-            "title": "rule.r-comm-0.title-unknown",
-            "message": "rule.r-comm-0.message-unknown",
-            "advice": "rule.r-comm-0.advice-unknown",
-            "verify": "rule.r-comm-0.verify-unknown",
-        },
+        at_stake_ns=round(share.exposed_unknown_ns / share.window_ns * step.window_ns),
+        texts=_UNKNOWN,
         in_plan=False,
     )
 
 
-def _params(share: _Share, ranks: int) -> dict[str, object]:
+def _members(context: Context, profile_id: int) -> _Members | None:
+    rows = context.facts.query("communication_summary", _OF_GROUP, _Members, profile_id=profile_id)
+    return rows[0] if rows else None
+
+
+def _straggler(context: Context) -> _Straggler | None:
+    """The straggler that the others wait for longest (A17)."""
+    rows = context.facts.query(
+        "stragglers",
+        "select rank, caused_wait_ns from result where is_straggler order by caused_wait_ns desc limit 1",
+        _Straggler,
+    )
+    return rows[0] if rows else None
+
+
+def _params(share: _Share, step: MedianStep, ranks: int) -> dict[str, object]:
+    """Times are those of the median step, shares those of all steps."""
     return {
-        "where": where(share.step, ranks),
-        "exposed_ns": share.step.exposed_comm_ns,
-        "exposed_ratio": share.exposed_ratio,
+        "where": where(step, ranks),
+        "exposed_ns": round(share.exposed_share_ratio * step.window_ns),
+        "exposed_ratio": share.exposed_share_ratio,
     }
 
 
 def _location(share: _Share) -> Location:
-    step = share.step
-    return Location(profile_ids=(step.profile_id,), ranks=() if step.rank is None else (step.rank,))
+    return Location(profile_ids=(share.profile_id,), ranks=() if share.rank is None else (share.rank,))
 
 
-def _evidence(share: _Share) -> tuple[Evidence, ...]:
-    step, parts = share.step, share.parts
-    figures: list[tuple[str, int | None, str]] = [
-        ("exposed_comm_ns", step.exposed_comm_ns, "step_breakdown"),
-        ("window_ns", step.window_ns, "step_breakdown"),
-        ("total_ns", parts.total_ns, "communication_summary"),
-        ("transit_ns", parts.transit_ns, "communication_summary"),
-        ("wait_ns", parts.wait_ns, "communication_summary"),
-        ("idle_ns", parts.idle_ns, "communication_summary"),
-        ("unknown_ns", parts.unknown_ns, "communication_summary"),
-        ("members_present", parts.present, "communication_summary"),
-        ("members_expected", parts.expected, "communication_summary"),
-    ]
-    ranks = () if step.rank is None else (step.rank,)
-    steps = () if step.step is None else (step.step,)
-    return tuple(
-        Evidence(name=name, value=value, source=source, ranks=ranks, steps=steps if source == "step_breakdown" else ())
-        for name, value, source in figures
-        if value is not None
-    )
+def _evidence(share: _Share, members: _Members | None = None) -> tuple[Evidence, ...]:
+    figures = [(name, getattr(share, name), "communication_grade") for name in _FIGURES]
+    if members is not None:
+        figures += [("members_present", members.present, "communication_summary")]
+        figures += [("members_expected", members.expected, "communication_summary")]
+    ranks = () if share.rank is None else (share.rank,)
+    return tuple(Evidence(name=name, value=value, source=source, ranks=ranks) for name, value, source in figures)
 
 
 def _overlapped(graph: StepGraph) -> Transform | Unpriced:
@@ -230,10 +199,38 @@ def _merged(graph: StepGraph) -> Transform | Unpriced:
     return buckets_merged(graph)
 
 
+_FIGURES: Final = (
+    "window_ns",
+    "exposed_comm_ns",
+    "exposed_transit_ns",
+    "exposed_wait_ns",
+    "exposed_idle_ns",
+    "exposed_unknown_ns",
+)
+_SHARES: Final = """
+    select profile_id, rank, window_ns, exposed_comm_ns, exposed_transit_ns, exposed_wait_ns, exposed_idle_ns,
+           exposed_unknown_ns, exposed_share_ratio, exposed_transit_ratio, grade
+    from result
+    where window_ns > 0
+    order by rank nulls last, profile_id
+"""
+_OF_GROUP: Final = """
+    select profile_id, members_present as present, members_expected as expected, members_exact as exact
+    from result
+    where profile_id = $profile_id and members_present is not null and members_expected > 0
+    order by members_present / members_expected, members_expected desc
+    limit 1
+"""
 _ADVICE: Final = {
     "slight": "rule.r-comm-0.advice-slight",
     "severe": "rule.r-comm-0.advice-severe",
     "extreme": "rule.r-comm-0.advice-extreme",
+}
+_UNKNOWN: Final[dict[TextPart, str]] = {
+    "title": "rule.r-comm-0.title-unknown",
+    "message": "rule.r-comm-0.message-unknown",
+    "advice": "rule.r-comm-0.advice-unknown",
+    "verify": "rule.r-comm-0.verify-unknown",
 }
 _NOT_TRANSIT: Final[dict[TextPart, str]] = {
     "title": "rule.r-comm-0.title-waits",
@@ -249,10 +246,5 @@ _NOT_TRANSIT_ABSENT: Final[dict[TextPart, str]] = {
 }
 
 RULE = Rule(
-    "R-COMM-0",
-    "communication-share",
-    "communication",
-    "model",
-    check,
-    needs=("communication_summary", "step_breakdown"),
+    "R-COMM-0", "communication-share", "communication", "model", check, needs=("communication_grade", "step_breakdown")
 )

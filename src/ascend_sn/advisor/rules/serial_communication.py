@@ -22,6 +22,14 @@ class _Slowdown(msgspec.Struct):
     slowdown_ratio: float | None
 
 
+class _Exposed(msgspec.Struct):
+    """Exposed communication of a profile, and what of it is waiting or nothing at all (A03b)."""
+
+    exposed_comm_ns: int
+    exposed_wait_ns: int
+    exposed_idle_ns: int
+
+
 def check(context: Context) -> Iterator[Claim]:
     """Yield one claim, about the rank whose communication stands alone longest."""
     limits = context.limits
@@ -52,9 +60,22 @@ def check(context: Context) -> Iterator[Claim]:
         ),
         evidence=_evidence(worst, overlap_ratio, slowdown),
         changes=(_overlapped,),
-        at_stake_ns=worst.exposed_comm_ns,
+        at_stake_ns=round(worst.exposed_comm_ns * _hideable_ratio(context, worst)),
         suppressed_by=Message("suppressed.contention", {"slowdown_ratio": slowdown}) if contended else None,
     )
+
+
+def _hideable_ratio(context: Context, step: MedianStep) -> float:
+    """Share of the exposed communication that is not known to be waiting or idle: only that can be hidden."""
+    rows = context.facts.query(
+        "communication_grade",
+        "select exposed_comm_ns, exposed_wait_ns, exposed_idle_ns from result where profile_id = $profile_id",
+        _Exposed,
+        profile_id=step.profile_id,
+    )
+    if not rows or not rows[0].exposed_comm_ns:
+        return 1.0
+    return 1 - (rows[0].exposed_wait_ns + rows[0].exposed_idle_ns) / rows[0].exposed_comm_ns
 
 
 def _slowdown(context: Context, step: MedianStep) -> float | None:
