@@ -14,6 +14,7 @@ __all__ = [
     "EmptyInputError",
     "FormatError",
     "InputError",
+    "JsonTextError",
     "NotCollectedError",
     "NotComparableError",
     "NotParsedError",
@@ -70,6 +71,10 @@ class EmptyInputError(InputError):
 
 class NotParsedError(InputError):
     """Raw profiler data that its own tool has not parsed yet."""
+
+
+class JsonTextError(AscendSnError):
+    """A text that should be JSON and is not; the message says where it breaks."""
 
 
 class NotCollectedError(AscendSnError):

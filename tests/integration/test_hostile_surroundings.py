@@ -131,3 +131,50 @@ def test_a_cut_database_is_called_one(tmp_path: Path) -> None:
     told = ascend_sn("analyze", str(path))
 
     assert (told.returncode, "SQLite" in told.stderr) == (3, True)
+
+
+@pytest.mark.parametrize("given", ["--cache-dir", "ASCEND_SN_CACHE_DIR", "XDG_CACHE_HOME"])
+@pytest.mark.parametrize("place", [".", "cache/deep"])
+def test_a_cache_inside_the_input_is_refused(
+    trace: Path, given: str, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = str(trace.parent / place)
+    options = (given, inside) if given.startswith("--") else ()
+    if not options:
+        monkeypatch.setenv(given, inside)
+        monkeypatch.delenv("ASCEND_SN_CACHE_DIR" if given != "ASCEND_SN_CACHE_DIR" else "XDG_CACHE_HOME", raising=False)
+
+    told = ascend_sn("analyze", str(trace.parent), *options)
+
+    assert told.returncode == 2
+    assert len(told.stderr.splitlines()) == 1
+    assert "the cache lies inside the input" in told.stderr
+    assert list(trace.parent.iterdir()) == [trace]
+
+
+def test_a_cache_beside_a_lone_file_is_no_writing_into_it(trace: Path) -> None:
+    assert ascend_sn("analyze", str(trace), "--cache-dir", str(trace.parent / "cache")).returncode == 0
+
+
+def test_a_link_to_a_cache_inside_the_input_is_seen_through(trace: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(trace.parent)
+
+    assert ascend_sn("analyze", str(trace.parent), "--cache-dir", str(tmp_path / "link")).returncode == 2
+
+
+def test_tables_at_a_path_that_is_no_utf8_are_refused_in_one_line(trace: Path, tmp_path: Path) -> None:
+    odd = os.fsencode(tmp_path) + b"/x\xff"
+    run = tmp_path / "run"
+    assert ascend_sn("ingest", str(trace), "--output", str(run)).returncode == 0
+
+    told = [
+        ascend_sn("ingest", str(trace), "--output", odd),
+        ascend_sn("analyze", str(trace), "--cache-dir", odd),
+    ]
+    assert not os.path.exists(odd)
+    os.rename(run, odd)
+    told.append(ascend_sn("analyze", odd))
+
+    assert [(one.returncode, len(one.stderr.splitlines()), "no UTF-8" in one.stderr) for one in told] == [
+        (3, 1, True)
+    ] * 3

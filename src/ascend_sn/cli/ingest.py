@@ -37,7 +37,9 @@ def ingest(
 ) -> int:
     """Read an input and keep its tables as a run folder; exit 1 with `strict` when data are damaged."""
     from ascend_sn.store import open_run
+    from ascend_sn.store.whole import check_tables_path
 
+    check_tables_path(output)
     source = input_of(path, input_path)
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise UsageError(f"{output}: exists; name a new or empty folder")

@@ -11,12 +11,12 @@ import zlib
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ascend_sn.errors import EmptyInputError, FormatError
+from ascend_sn.errors import EmptyInputError, FormatError, JsonTextError
 from ascend_sn.formats.heads import is_gzip
+from ascend_sn.formats.json_text import json_value
 from ascend_sn.formats.reader import Candidate, Reader, Source
 from ascend_sn.model.capture import Capture, DeviceKind, ProfileHeader
 from ascend_sn.model.ledger import CoverageEntry, Ledger
@@ -167,8 +167,8 @@ def _decoded(path: Path) -> list[Any]:
     if not data.strip():
         raise EmptyInputError(path, "file is empty; was the session ended?")
     try:
-        found = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError) as error:
+        found = json_value(data)
+    except JsonTextError as error:
         raise FormatError(path, f"not a whole memory timeline: {error}") from error
     if not isinstance(found, list):
         raise FormatError(path, "not a memory timeline: no list")

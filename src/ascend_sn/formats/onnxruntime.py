@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 import numpy as np
 
 from ascend_sn._native.nesting import nest
+from ascend_sn.errors import JsonTextError
 from ascend_sn.formats.chrome.events import Events, Gathering, lookup, thread_keys
 from ascend_sn.formats.chrome.scanning import Scan
 from ascend_sn.formats.chrome.texts import mapped_integers, mapped_text, text_column
+from ascend_sn.formats.json_text import json_value
 from ascend_sn.formats.reader import Candidate, Reader, Source
 from ascend_sn.model.capture import Capture, DeviceKind, ProfileHeader
 from ascend_sn.model.ledger import CoverageEntry, Ledger
@@ -253,8 +254,8 @@ def _dtypes(text: str) -> str | None:
 def _entries(text: str) -> list[tuple[str, list[Any]]] | None:
     """Return (type, sizes) of each tensor of a list such as `[{"float":[4,64]}]`."""
     try:
-        found = msgspec.json.decode(text, type=list[dict[str, list[Any]]])
-    except (msgspec.DecodeError, RecursionError):
+        found = json_value(text, list[dict[str, list[Any]]])
+    except JsonTextError:
         return None
     return [(dtype, sizes) for entry in found for dtype, sizes in entry.items()]
 

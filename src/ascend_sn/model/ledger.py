@@ -12,12 +12,18 @@ from typing import Literal
 from ascend_sn.model.rows import Rows, conform
 from ascend_sn.model.tables import COVERAGE, DAMAGE
 
-__all__ = ["CoverageEntry", "DamageEntry", "Ledger", "Severity", "State", "coverage_rows"]
+__all__ = ["CoverageEntry", "DamageEntry", "Ledger", "Severity", "State", "coverage_rows", "kind_words"]
 
 Severity = Literal["info", "damage"]
 State = Literal["collected", "empty", "missing", "not_requested", "damaged", "unsupported"]
 
 _EXAMPLE_LENGTH = 200
+_SPELLED = {"csv": "CSV", "json": "JSON", "utf8": "UTF-8"}
+
+
+def kind_words(kind: str) -> str:
+    """Return a kind of damage in words, for messages that are written where no catalogue is at hand."""
+    return " ".join(_SPELLED.get(word, word) for word in kind.split("_"))
 
 
 @dataclass(frozen=True)

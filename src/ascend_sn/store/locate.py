@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ascend_sn.errors import InputError
+from ascend_sn.errors import InputError, UsageError
 from ascend_sn.store.cache import cached_run
+from ascend_sn.store.environment import cache_folder
 from ascend_sn.store.fingerprint import run_key, source_files, source_key
 from ascend_sn.store.known_inputs import recall, remember
 from ascend_sn.store.upgrade import is_run_folder, load_manifest
-from ascend_sn.store.whole import check_whole
+from ascend_sn.store.whole import check_tables_path, check_whole
 
 if TYPE_CHECKING:
     from ascend_sn.formats.discover import Discovery
@@ -72,6 +73,17 @@ class Location:
         return self.is_cached
 
 
+def _check_cache(root: Path, cache: Path) -> None:
+    """Refuse a cache that lies in the input: nothing is ever written there."""
+    inside, place = Path(os.path.realpath(root)), Path(os.path.realpath(cache))
+    if inside.is_dir() and place.is_relative_to(inside):
+        raise UsageError(
+            f"{cache}: the cache lies inside the input, which is never written to; "
+            "name another folder with --cache-dir or ASCEND_SN_CACHE_DIR"
+        )
+    check_tables_path(cache)
+
+
 def _described(found: Discovery) -> list[list[ManifestSource]]:
     """Describe the files of every source; one with a file that cannot be read is noted and left out."""
     kept, files = [], []
@@ -94,8 +106,10 @@ def locate(path: str | Path, *, cache_dir: Path | None = None, progress: Progres
     root = Path(path)
     try:
         if root.is_dir() and is_run_folder(root):
+            check_tables_path(root)
             check_whole(root, load_manifest(root))
             return Location(root, root, is_cached=False)
+        _check_cache(root, cache_dir or cache_folder())
         unchanged = recall(root, cache_dir)
         if unchanged is not None:
             return Location(unchanged, root, is_cached=True)

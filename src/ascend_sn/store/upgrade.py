@@ -36,10 +36,16 @@ def load_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST_NAME
     try:
-        raw = msgspec.json.decode(path.read_bytes())
-        version = int(raw["version"])
-    except (OSError, msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
-        raise StoreError(path, f"the manifest cannot be read: {error}") from error
+        raw = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except OSError as error:
+        raise StoreError(path, f"the manifest cannot be read: {error.strerror}") from error
+    except RecursionError as error:
+        raise StoreError(path, "the manifest is damaged: nested too deeply") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise StoreError(path, f"the manifest is damaged: {error}") from error
+    version = raw.get("version")
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise StoreError(path, "the manifest is damaged: it states no version of the run folder")
     if version < 1:
         raise StoreError(path, f"the manifest is damaged: there is no version {version}")
     if version > RUN_VERSION:

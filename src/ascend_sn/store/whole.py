@@ -8,9 +8,23 @@ from typing import Final
 from ascend_sn.errors import StoreError
 from ascend_sn.model.manifest import Manifest
 
-__all__ = ["check_whole"]
+__all__ = ["check_tables_path", "check_whole"]
 
 _MAGIC: Final = b"PAR1"
+
+
+def check_tables_path(folder: Path) -> None:
+    """Refuse a place for tables whose name cannot be given to the database.
+
+    Raises:
+        StoreError: The name is no UTF-8.
+    """
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError as error:
+        raise StoreError(
+            folder, "tables cannot lie here: the name is no UTF-8; use a folder of another name"
+        ) from error
 
 
 def check_whole(folder: Path, manifest: Manifest) -> None:

@@ -97,23 +97,30 @@ def test_every_version_before_today_has_its_upgrader() -> None:
     assert sorted(upgrade.UPGRADERS) == list(range(1, RUN_VERSION))
 
 
+NO_VERSION = "it states no version of the run folder"
+
+
 @pytest.mark.parametrize(
-    "manifest",
+    ("manifest", "said"),
     [
-        b'{"format": "ascend-sn-run"',
-        b'{"format": "ascend-sn-run"}',
-        b'["ascend-sn-run"]',
-        b'{"format": "ascend-sn-run", "version": "one"}',
-        b'{"format": "ascend-sn-run", "version": 1}',
-        b'{"format": "ascend-sn-run", "version": 0}',
-        b'{"format": "ascend-sn-run", "version": -3}',
+        (b'{"format": "ascend-sn-run"', "Input data was truncated"),
+        (b'{"format": "ascend-sn-run"}', NO_VERSION),
+        (b'["ascend-sn-run"]', "Expected `object`, got `array`"),
+        (b'{"format": "ascend-sn-run", "version": "one"}', NO_VERSION),
+        (b'{"format": "ascend-sn-run", "version": true}', NO_VERSION),
+        (b'{"format": "ascend-sn-run", "version": 1}', "Object missing required field `tool_version`"),
+        (b'{"format": "ascend-sn-run", "version": 0}', "there is no version 0"),
+        (b'{"format": "ascend-sn-run", "version": -3}', "there is no version -3"),
+        (b'{"format": "ascend-sn-run", "x": ' + b"[" * 100_000, "nested too deeply"),
     ],
 )
-def test_a_damaged_manifest_is_named(copied: Path, manifest: bytes) -> None:
+def test_a_damaged_manifest_is_named(copied: Path, manifest: bytes, said: str) -> None:
     (copied / "manifest.json").write_bytes(manifest)
 
-    with pytest.raises(StoreError, match=r"manifest\.json: the manifest"):
+    with pytest.raises(StoreError) as refused:
         open_run(copied)
+
+    assert str(refused.value) == f"{copied}/manifest.json: the manifest is damaged: {said}"
 
 
 def test_a_missing_table_is_named(copied: Path) -> None:

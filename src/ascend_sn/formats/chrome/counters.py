@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 import numpy as np
 
 from ascend_sn._native.trace_scan import scan_blocks
+from ascend_sn.errors import JsonTextError
 from ascend_sn.formats.chrome.texts import Codes, distinct_pairs
+from ascend_sn.formats.json_text import json_value
 from ascend_sn.model.rows import Int64, Rows, Text, conform
 from ascend_sn.model.tables import COUNTER
 
@@ -71,8 +72,8 @@ def _rows(names: Codes, ids: Codes, arguments: Codes, ts_ns: Int64, strings: Seq
 
 def _numbers(text: str) -> dict[str, float]:
     try:
-        found: Any = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+        found: Any = json_value(text)
+    except JsonTextError:
         return {}
     numbers = {}
     for key, value in found.items() if isinstance(found, dict) else ():

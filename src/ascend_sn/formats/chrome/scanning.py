@@ -10,7 +10,7 @@ import numpy as np
 
 from ascend_sn._native.trace_scan import Strings, TraceColumns, scan_blocks
 from ascend_sn.errors import EmptyInputError, FormatError
-from ascend_sn.model.ledger import Ledger, Severity
+from ascend_sn.model.ledger import Ledger, Severity, kind_words
 from ascend_sn.model.rows import Bool, Int64
 
 __all__ = ["Scan"]
@@ -115,7 +115,7 @@ class Scan:
         harmful = [entry for entry in self._damage if entry[0] not in _HARMLESS]
         if harmful:
             kind, offset, _, _ = harmful[0]
-            raise FormatError(self._path, f"no complete event could be read ({kind})", f"byte {offset}")
+            raise FormatError(self._path, f"no complete event could be read ({kind_words(kind)})", f"byte {offset}")
         if self.event_count:
             raise EmptyInputError(self._path, "no timed events were recorded")
         raise EmptyInputError(self._path, "this file holds no timed events")

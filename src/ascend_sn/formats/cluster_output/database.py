@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
+from ascend_sn.errors import JsonTextError
 from ascend_sn.formats.cluster_output.figures import ClusterFigures, ranks_in
+from ascend_sn.formats.json_text import json_value
 from ascend_sn.formats.sqlite_columns import Database
 from ascend_sn.formats.torch_npu.communication_parts import parts_by_rank
 from ascend_sn.formats.torch_npu.groups import group_kind
@@ -91,6 +91,6 @@ def _hosts(database: Database, into: ClusterFigures) -> None:
 
 def _decoded(value: Any) -> Any:
     try:
-        return msgspec.json.decode(value) if isinstance(value, str) else value
-    except (msgspec.DecodeError, RecursionError):
+        return json_value(value) if isinstance(value, str) else value
+    except JsonTextError:
         return value

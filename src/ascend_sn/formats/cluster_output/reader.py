@@ -19,7 +19,7 @@ from ascend_sn.formats.torch_npu.limits import rank_of
 from ascend_sn.formats.torch_npu.links import link_rows
 from ascend_sn.formats.torch_npu.step_trace import step_trace_rows
 from ascend_sn.model.capture import Capture, ProfileHeader
-from ascend_sn.model.ledger import CoverageEntry, Ledger
+from ascend_sn.model.ledger import CoverageEntry, Ledger, kind_words
 from ascend_sn.model.rows import Nullable, Rows, Text, concatenate, conform
 from ascend_sn.model.tables import COMM_GROUP_MEMBER, LINK
 
@@ -63,7 +63,7 @@ def _read(source: Source) -> list[Capture]:
     if not figures.ranks:
         damaged = next((entry for entry in ledger.entries if entry.severity == "damage"), None)
         if damaged is not None:
-            raise FormatError(source.path, f"nothing usable in it: {damaged.kind} in {damaged.file}", damaged.place)
+            raise FormatError(source.path, f"nothing usable in it: {kind_words(damaged.kind)} in {damaged.file}", damaged.place)
         raise EmptyInputError(source.path, "the cluster analysis holds no rank")
     return [
         _capture(source, figures, rank, read_from, ledger if number == 0 else Ledger())

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ascend_sn.model.capture import Capture
-from ascend_sn.model.ledger import CoverageEntry
+from ascend_sn.model.ledger import CoverageEntry, kind_words
 
 __all__ = ["coverage"]
 
@@ -71,7 +71,8 @@ def coverage(capture: Capture, metadata: dict[str, Any], host_only: bool, launch
 def _loss(capture: Capture) -> str:
     """Return what was lost while reading, empty when the file was whole."""
     lost = [one for one in capture.ledger.entries if one.severity == "damage" and one.kind != "invalid_utf8"]
-    return "; ".join(dict.fromkeys(f"{one.kind}: {one.example}" if one.example else one.kind for one in lost))
+    told = ((kind_words(one.kind), one.example) for one in lost)
+    return "; ".join(dict.fromkeys(f"{kind}: {example}" if example else kind for kind, example in told))
 
 
 def _with_loss(entry: CoverageEntry, loss: str) -> CoverageEntry:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from ascend_sn._native.trace_scan import Strings
+from ascend_sn.errors import JsonTextError
 from ascend_sn.formats.chrome.events import Events, lookup, thread_keys
 from ascend_sn.formats.chrome.texts import Codes, mapped_integers, text_column
+from ascend_sn.formats.json_text import json_value
 from ascend_sn.formats.kineto import categories
 from ascend_sn.formats.kineto.host import connections
 from ascend_sn.formats.kineto.sift import OCCUPANCY
@@ -213,8 +214,8 @@ def _block_counts(grid: Codes, strings: Sequence[str]) -> Nullable:
 
 def _product(text: str) -> int | None:
     try:
-        sizes = msgspec.json.decode(text, type=list[int])
-    except msgspec.DecodeError:
+        sizes = json_value(text, list[int])
+    except JsonTextError:
         return None
     product = 1
     for size in sizes:

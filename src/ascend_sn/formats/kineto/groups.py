@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-import msgspec
 import numpy as np
 
+from ascend_sn.errors import JsonTextError
 from ascend_sn.formats.chrome.texts import Codes
+from ascend_sn.formats.json_text import json_value
+from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Rows, conform
 from ascend_sn.model.tables import COMM_GROUP_MEMBER
 
@@ -29,17 +31,26 @@ _KINDS: Final = (
 )
 
 
-def configured_groups(metadata: dict[str, Any]) -> list[Group]:
-    """Return the groups of `distributedInfo.pg_config`; entries without readable members are left out."""
+def configured_groups(metadata: dict[str, Any], file: str, ledger: Ledger) -> list[Group]:
+    """Return the groups of `distributedInfo.pg_config`; entries without readable members are left out and counted.
+
+    A list of members that the writer cut short (`[0, 1, ...]`) is no damage.
+    """
     info = metadata.get("distributedInfo")
     config = info.get("pg_config") if isinstance(info, dict) else None
     groups: list[Group] = []
+    odd: list[Any] = []
     for entry in config if isinstance(config, list) else ():
         if not isinstance(entry, dict) or "pg_name" not in entry:
+            odd.append(entry)
             continue
         members = _members(entry.get("ranks"))
         if members:
             groups.append((str(entry["pg_name"]), _kind(str(entry.get("pg_desc") or "")), members))
+        elif entry.get("ranks") and "..." not in str(entry["ranks"]):
+            odd.append(entry["ranks"])
+    if odd:
+        ledger.add(file, "unreadable_entry", place="pg_config", count=len(odd), example=repr(odd[0]))
     return groups
 
 
@@ -92,8 +103,8 @@ def _members(ranks: Any) -> list[int]:
     """Return the ranks of a list or of its text; nothing for a list that was cut (`[0, 1, ...]`)."""
     if isinstance(ranks, str):
         try:
-            ranks = msgspec.json.decode(ranks)
-        except msgspec.DecodeError:
+            ranks = json_value(ranks)
+        except JsonTextError:
             return []
     if not isinstance(ranks, list) or not all(isinstance(rank, int) for rank in ranks):
         return []

@@ -11,6 +11,7 @@ import numpy as np
 from ascend_sn.formats.chrome.texts import Codes, distinct
 from ascend_sn.formats.kineto.memory import has_device_memory
 from ascend_sn.formats.kineto.sift import Sifted
+from ascend_sn.formats.metadata import stated, stated_number
 from ascend_sn.formats.reader import Source
 from ascend_sn.model.capture import DeviceKind, ProfileHeader
 from ascend_sn.model.ledger import Ledger
@@ -23,17 +24,26 @@ OPTIONS: Final = ("record_shapes", "profile_memory", "with_stack", "with_modules
 _RANK: Final = re.compile(r"(?:^|[^A-Za-z])rank[-_]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _HOST: Final = re.compile(r"(?P<host>.+)_(?P<pid>\d{1,10})\.\d{10,}\.pt\.trace\.json(?:\.gz)?")
 _VERSION: Final = re.compile(r"(?:^|_)version$")
+_RANK_LIMIT: Final = 1 << 31
 _LATEST_BASE_NS: Final = 1 << 61
 _NPU_MEMORY, _HIP_MEMORY, _XPU_MEMORY = 20, 6, 12
 
 
 def header(
-    source: Source, sifted: Sifted, kind: DeviceKind, kernels: Rows, base_ns: int, format_name: str
+    source: Source,
+    sifted: Sifted,
+    kind: DeviceKind,
+    kernels: Rows,
+    base_ns: int,
+    format_name: str,
+    ledger: Ledger,
 ) -> ProfileHeader:
     """Return the header; the rank is null where neither the metadata nor the file's name states one."""
     metadata = sifted.metadata
-    info = metadata.get("distributedInfo")
-    info = info if isinstance(info, dict) else {}
+    file = source.relative(source.path)
+    info = stated(metadata, "distributedInfo", dict, file, ledger) or {}
+    rank = stated_number(info, "rank", _RANK_LIMIT, file, ledger)
+    stated(metadata, "deviceProperties", list, file, ledger)
     named = _HOST.fullmatch(source.path.name)
     host = metadata.get("host_name")
     device_id = None if kind in ("cpu", "host") else _main_device(kernels)
@@ -44,11 +54,11 @@ def header(
         host=str(host) if host else (named["host"] if named else None),
         pid=int(named["pid"]) if named else _main_process(sifted),
         start_ns=_start(sifted, base_ns),
-        rank=_whole(info.get("rank"), rank_of_name(source.path.name)),
+        rank=rank if rank is not None else rank_of_name(source.path.name),
         phase=source.phase,
         device_id=device_id,
         device_name=_device_name(metadata.get("deviceProperties"), device_id),
-        world_size=_whole(info.get("world_size"), None),
+        world_size=stated_number(info, "world_size", _RANK_LIMIT, file, ledger),
         versions=_versions({**metadata, **info}),
         config={key: bool(metadata[key]) for key in OPTIONS if isinstance(metadata.get(key), int)},
     )
@@ -137,10 +147,3 @@ def _versions(values: dict[str, Any]) -> dict[str, str]:
     if "schemaVersion" in values:
         found["schema"] = str(values["schemaVersion"])
     return found
-
-
-def _whole(value: Any, otherwise: int | None) -> int | None:
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        value = int(value)
-    usable = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
-    return int(value) if usable else otherwise

@@ -44,7 +44,9 @@ def read(source: Source) -> list[Capture]:
     if sifted.counter_count:
         tables["counter"] = counter_rows(source.path, base_ns)
     capture = Capture(
-        header=header.header(source, sifted, kind, tables["kernel"], base_ns, _NAME), tables=tables, ledger=ledger
+        header=header.header(source, sifted, kind, tables["kernel"], base_ns, _NAME, ledger),
+        tables=tables,
+        ledger=ledger,
     )
     capture.coverage = coverage(capture, sifted.metadata, kind == "cpu", launch_count)
     return [capture]
@@ -71,7 +73,7 @@ class _Build:
         self._sifted, self._base_ns, self._file, self._ledger = sifted, base_ns, file, ledger
         marks = host.step_marks(sifted.host, sifted.strings)
         self._marks, self._host = sifted.host.take(marks), sifted.host.take(~marks)
-        self._groups = groups.configured_groups(sifted.metadata)
+        self._groups = groups.configured_groups(sifted.metadata, file, ledger)
         self._threads = host.Threads.of([sifted.host, sifted.calls], sifted.strings)
 
     def device(self) -> dict[str, Any]:

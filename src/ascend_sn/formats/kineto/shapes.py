@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 import numpy as np
 
+from ascend_sn.errors import JsonTextError
 from ascend_sn.formats.chrome.texts import Codes, distinct_pairs, expand
+from ascend_sn.formats.json_text import json_value
 from ascend_sn.formats.kineto.categories import dtype_bytes
 from ascend_sn.model.rows import Nullable, Text
 
@@ -100,8 +101,8 @@ def parsed_list(text: str | None) -> list[Any] | None:
     if text is None:
         return None
     try:
-        found = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+        found = json_value(text)
+    except JsonTextError:
         return None
     return found if isinstance(found, list) else None
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
+from ascend_sn.errors import JsonTextError
 from ascend_sn.formats.csv_columns import integer_cells, ns_cells, read_csv_columns
+from ascend_sn.formats.json_text import json_value
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Rows, conform
 from ascend_sn.model.tables import METRIC
@@ -83,11 +83,11 @@ def read_pipeline_summary(path: Path, file: str, ledger: Ledger) -> tuple[Rows, 
 
 def _json(path: Path, file: str, ledger: Ledger) -> dict[str, Any]:
     try:
-        value = msgspec.json.decode(path.read_bytes())
+        value = json_value(path.read_bytes())
     except OSError as error:
         ledger.add(file, "unreadable_file", example=error.strerror or str(error))
         return {}
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except JsonTextError as error:
         ledger.add(file, "json_syntax", example=str(error))
         return {}
     if not isinstance(value, dict):

@@ -13,7 +13,7 @@ from ascend_sn.formats.torch_npu.export import Export
 from ascend_sn.formats.torch_npu.layout import RunInfo
 from ascend_sn.formats.torch_npu.limits import rank_of
 from ascend_sn.model.capture import Capture, DeviceKind, ProfileHeader
-from ascend_sn.model.ledger import CoverageEntry, Ledger
+from ascend_sn.model.ledger import CoverageEntry, Ledger, kind_words
 from ascend_sn.model.rows import Rows
 
 __all__ = ["CoverageOf", "capture_of"]
@@ -45,7 +45,7 @@ def capture_of(
     if not any(len(export.tables[name]) for name in _CONTENT):
         damaged = next((entry for entry in ledger.entries if entry.severity == "damage"), None)
         if damaged is not None:
-            problem = f"nothing usable in it: {damaged.kind} in {damaged.file}"
+            problem = f"nothing usable in it: {kind_words(damaged.kind)} in {damaged.file}"
             raise FormatError(source.path, problem, damaged.place)
         raise EmptyInputError(source.path, "no timed events were recorded")
     info = replace(info, metadata={**export.metadata, **info.metadata})

@@ -9,9 +9,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
+from ascend_sn.errors import JsonTextError
+from ascend_sn.formats.json_text import decimal_object
 from ascend_sn.formats.sqlite_columns import Database
 from ascend_sn.formats.torch_npu.limits import rank_of, whole
 from ascend_sn.model.ledger import Ledger
@@ -233,8 +234,8 @@ def json_object(path: Path, file: str, ledger: Ledger) -> dict[str, Any]:
         ledger.add(file, "invalid_utf8", count=text.count("\ufffd"))
     try:
         # Numbers stay decimal: start times have more digits than a float holds.
-        return msgspec.json.Decoder(dict[str, Any], float_hook=Decimal).decode(text)
-    except (msgspec.DecodeError, RecursionError) as error:
+        return decimal_object(text)
+    except JsonTextError as error:
         ledger.add(file, "json_syntax", example=str(error))
         return {}
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import msgspec
-
-from ascend_sn.errors import FormatError
+from ascend_sn.errors import FormatError, JsonTextError
+from ascend_sn.formats.json_text import json_value
+from ascend_sn.formats.metadata import stated_number
 from ascend_sn.formats.reader import Source
 from ascend_sn.formats.sqlite_columns import Database, open_database
 from ascend_sn.formats.torch_npu.collectives import assemble_collectives
@@ -25,8 +25,8 @@ from ascend_sn.formats.torch_npu.db_host import read_host
 from ascend_sn.formats.torch_npu.db_memory import read_counters, read_memory_events, read_memory_samples
 from ascend_sn.formats.torch_npu.export import Export, first_device, highest_places, named_groups, own_places
 from ascend_sn.formats.torch_npu.host_rows import launch_count
-from ascend_sn.formats.torch_npu.layout import ANALYSIS_DB, RunInfo
-from ascend_sn.formats.torch_npu.limits import rank_of, whole
+from ascend_sn.formats.torch_npu.layout import ANALYSIS_DB, RunInfo, check_groups
+from ascend_sn.formats.torch_npu.limits import RANK_LIMIT, whole
 from ascend_sn.formats.torch_npu.links import LinkEntry, group_members, link_rows, links_from_database, links_from_json
 from ascend_sn.formats.torch_npu.step_trace import step_trace_from_csv, step_trace_from_database
 from ascend_sn.formats.torch_npu.text_memory import read_text_memory
@@ -136,7 +136,8 @@ def _identity(database: Database) -> dict[str, Any]:
     identity: dict[str, Any] = {}
     ranks = database.read("RANK_DEVICE_MAP", "rankId", "deviceId")
     if len(ranks["rankId"]) == 1:
-        identity["rank"] = rank_of(ranks["rankId"][0])
+        own = {"RANK_DEVICE_MAP.rankId": ranks["rankId"][0]}
+        identity["rank"] = stated_number(own, "RANK_DEVICE_MAP.rankId", RANK_LIMIT, database.file, database.ledger)
         identity["device_id"] = whole(ranks["deviceId"][0], 1 << 31)
     identity["start_ns"] = whole(_first(database, "SESSION_TIME_INFO", "startTimeNs", int))
     identity["host"] = _first(database, "HOST_INFO", "hostName", str)
@@ -148,15 +149,20 @@ def _identity(database: Database) -> dict[str, Any]:
     schema = values.get("SCHEMA_VERSION")
     identity["versions"] = {"database_schema": str(schema)} if schema is not None else {}
     identity["metadata"] = {
-        key: decoded for key, value in values.items() if (decoded := _json_object(value)) is not None
+        key: decoded for key, value in values.items() if (decoded := _json_object(key, value, database)) is not None
     }
+    check_groups(identity["metadata"], database.file, database.ledger)
     return identity
 
 
-def _json_object(value: Any) -> dict[str, Any] | None:
+def _json_object(key: Any, value: Any, database: Database) -> dict[str, Any] | None:
+    """Return the object that a value of META_DATA spells; other values are no concern of ours."""
+    if not isinstance(value, str) or not value.startswith("{"):
+        return None
     try:
-        decoded = msgspec.json.decode(value) if isinstance(value, str) and value.startswith("{") else None
-    except (msgspec.DecodeError, RecursionError):
+        decoded = json_value(value)
+    except JsonTextError as error:
+        database.ledger.add(database.file, "unreadable_metadata", place=f"META_DATA {key}", example=str(error))
         return None
     return decoded if isinstance(decoded, dict) else None
 

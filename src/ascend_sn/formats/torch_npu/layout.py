@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
+from ascend_sn.errors import JsonTextError
+from ascend_sn.formats.json_text import json_value
 from ascend_sn.formats.kineto.recognise import is_kineto
+from ascend_sn.formats.metadata import stated, stated_number
 from ascend_sn.formats.reader import Candidate
 from ascend_sn.formats.sqlite_columns import is_sqlite
-from ascend_sn.formats.torch_npu.limits import rank_of, whole
+from ascend_sn.formats.torch_npu.limits import RANK_LIMIT, rank_of, whole
 from ascend_sn.model.ledger import Ledger
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "OUTPUT",
     "TEXT_FILES",
     "RunInfo",
+    "check_groups",
     "export_names",
     "output_folder",
     "profiler_database",
@@ -149,31 +151,55 @@ def read_run_info(folder: Path, name_of: Callable[[Path], str], ledger: Ledger) 
     """Read the two JSON files beside the exports; `name_of(path)` names a file in the ledger."""
     info: dict[str, Any] = {}
     rank: int | None = None
+    file = ""
     for path in sorted(child for child in folder.iterdir() if _INFO.match(child.name)):
         found = _INFO.match(path.name)
-        info = _json_object(path, name_of(path), ledger)
-        rank = rank_of(info.get("rank_id"))
-        if rank is None and found is not None:
-            rank = rank_of(found[1])
+        file = name_of(path)
+        info = _json_object(path, file, ledger)
+        named = rank_of(found[1]) if found is not None else None
+        told = stated_number(info, "rank_id", RANK_LIMIT, file, ledger)
+        chosen = named if told is None else told
+        if told is not None and named is not None and told != named:
+            ledger.add(file, "unreadable_metadata", place="rank_id", example=f"{told} in a file of rank {named}")
+        if rank is not None and chosen is not None and chosen != rank:
+            ledger.add(file, "unreadable_metadata", place="rank_id", example=f"{chosen}, beside a file of rank {rank}")
+        rank = chosen
     metadata_path = folder / "profiler_metadata.json"
-    metadata = _json_object(metadata_path, name_of(metadata_path), ledger) if metadata_path.is_file() else {}
-    config = info.get("config")
-    config = config if isinstance(config, dict) else {}
-    named = _FOLDER.match(folder.name)
+    metadata_file = name_of(metadata_path)
+    metadata = _json_object(metadata_path, metadata_file, ledger) if metadata_path.is_file() else {}
+    check_groups(metadata, metadata_file, ledger)
+    config = _object(info, "config", file, ledger)
+    experimental = _object(config, "experimental_config", file, ledger)
+    stated(experimental, "_profiler_level", str, file, ledger)
+    named_folder = _FOLDER.match(folder.name)
     return RunInfo(
-        config=_object(config.get("common_config")),
-        experimental=_object(config.get("experimental_config")),
+        config=_object(config, "common_config", file, ledger),
+        experimental=experimental,
         metadata=metadata,
         versions={
-            key.removesuffix("_version"): str(info[key])
+            key.removesuffix("_version"): version
             for key in ("torch_npu_version", "mindspore_version", "cann_version")
-            if isinstance(info.get(key), str)
+            if (version := stated(info, key, str, file, ledger)) is not None
         },
         rank=rank,
-        start_ns=_start_ns(_object(info.get("start_info")), _object(info.get("end_info"))),
-        host=named["host"] if named else None,
-        pid=whole(named["pid"]) if named else None,
+        start_ns=_start_ns(_object(info, "start_info", file, ledger), _object(info, "end_info", file, ledger)),
+        host=named_folder["host"] if named_folder else None,
+        pid=whole(named_folder["pid"]) if named_folder else None,
     )
+
+
+def check_groups(metadata: dict[str, Any], file: str, ledger: Ledger) -> None:
+    """Count the communicators whose members cannot be read, and what else is not as it should be."""
+    stated_number(_object(metadata, "distributed_args", file, ledger), "world_size", RANK_LIMIT, file, ledger)
+    groups = stated(metadata, "parallel_group_info", dict, file, ledger) or {}
+    odd = [key for key, group in groups.items() if not _has_members(group)]
+    if odd:
+        ledger.add(file, "unreadable_entry", place="parallel_group_info", count=len(odd), example=odd[0])
+
+
+def _has_members(group: Any) -> bool:
+    ranks = group.get("global_ranks") if isinstance(group, dict) else None
+    return isinstance(ranks, list) and all(rank_of(rank) is not None for rank in ranks)
 
 
 def _start_ns(start: dict[str, Any], end: dict[str, Any]) -> int | None:
@@ -190,15 +216,18 @@ def _start_ns(start: dict[str, Any], end: dict[str, Any]) -> int | None:
 
 def _json_object(path: Path, file: str, ledger: Ledger) -> dict[str, Any]:
     try:
-        value = msgspec.json.decode(path.read_bytes())
+        value = json_value(path.read_bytes())
     except OSError as error:
         ledger.add(file, "unreadable_file", example=error.strerror or str(error))
         return {}
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except JsonTextError as error:
         ledger.add(file, "json_syntax", example=str(error))
         return {}
-    return _object(value)
+    if isinstance(value, dict):
+        return value
+    ledger.add(file, "unknown_structure", example="not an object")
+    return {}
 
 
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+def _object(values: dict[str, Any], key: str, file: str, ledger: Ledger) -> dict[str, Any]:
+    return stated(values, key, dict, file, ledger) or {}

@@ -16,6 +16,7 @@ from ascend_sn.formats.torch_npu.host_rows import launch_count, step_rows
 from ascend_sn.formats.torch_npu.kernel_details import KernelDetails, read_kernel_details
 from ascend_sn.formats.torch_npu.layout import RunInfo
 from ascend_sn.formats.torch_npu.links import group_members, link_rows, links_from_json
+from ascend_sn.formats.torch_npu.operator_details import check_operator_details
 from ascend_sn.formats.torch_npu.step_trace import step_trace_from_csv
 from ascend_sn.formats.torch_npu.text_device import TraceDevice, device_without_trace, join_device
 from ascend_sn.formats.torch_npu.text_memory import read_text_memory
@@ -59,6 +60,8 @@ def read_text_export(source: Source, files: Mapping[str, Path], info: RunInfo, l
         path = files.get(name)
         return None if path is None else (path, source.relative(path))
 
+    if (found := present("operator_details.csv")) is not None:
+        check_operator_details(*found, ledger)
     details = read_kernel_details(*found, ledger) if (found := present("kernel_details.csv")) else None
     trace = read_trace_events(*found, ledger) if (found := present("trace_view.json")) else None
     tables = {name: conform(BY_NAME[name], 0) for name in _HOST_TABLES}

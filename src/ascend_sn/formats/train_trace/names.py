@@ -8,6 +8,8 @@ from typing import Annotated, Any, Final
 import msgspec
 import numpy as np
 
+from ascend_sn.errors import JsonTextError
+from ascend_sn.formats.json_text import json_value
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Int64, Text
 
@@ -91,9 +93,10 @@ def read_names(path: Path, file: str, ledger: Ledger) -> Names:
 
 def _record(line: bytes) -> Name | None:
     try:
-        return msgspec.json.decode(line, type=Name)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        name: Name = json_value(line, Name)
+    except JsonTextError:
         return _with_lone_surrogates(line)
+    return name
 
 
 def _with_lone_surrogates(line: bytes) -> Name | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -184,3 +185,31 @@ def test_ascend_and_unknown_traces_are_not_claimed(tmp_path: Path) -> None:
 
     assert not READER.claims(Candidate(ascend))
     assert not READER.claims(Candidate(other))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "kind", "place"),
+    [
+        ({"distributedInfo": [3]}, "unreadable_metadata", "distributedInfo"),
+        ({"distributedInfo": {"rank": "zero"}}, "unreadable_metadata", "rank"),
+        ({"distributedInfo": {"rank": -5}}, "unreadable_metadata", "rank"),
+        ({"distributedInfo": {"rank": 0, "world_size": 1.5}}, "unreadable_metadata", "world_size"),
+        ({"deviceProperties": {"id": 0}}, "unreadable_metadata", "deviceProperties"),
+        (
+            {"distributedInfo": {"pg_config": [{"pg_name": "0", "ranks": "[" * 90_000}]}},
+            "unreadable_entry",
+            "pg_config",
+        ),
+        ({"distributedInfo": {"pg_config": [7]}}, "unreadable_entry", "pg_config"),
+    ],
+)
+def test_metadata_of_another_kind_are_told(tmp_path: Path, metadata: dict[str, Any], kind: str, place: str) -> None:
+    capture = captured(write(tmp_path, kernel("k", 1, 5), **metadata))
+
+    assert [(entry.kind, entry.place, entry.count) for entry in capture.ledger.entries] == [(kind, place, 1)]
+
+
+def test_a_list_of_members_that_the_writer_cut_short_is_no_damage(tmp_path: Path) -> None:
+    groups = [{"pg_name": "0", "ranks": "[0, 1, ...]"}, {"pg_name": "1", "ranks": []}]
+
+    assert captured(write(tmp_path, kernel("k", 1, 5), distributedInfo={"pg_config": groups})).ledger.entries == []

@@ -408,7 +408,7 @@ def test_a_cut_database_alone_is_a_format_error(tmp_path: Path, size: int) -> No
     path = write(tmp_path, s, kernels(s))
     path.write_bytes(path.read_bytes()[:size])
 
-    with pytest.raises(FormatError, match="unreadable_database in ASCEND_PROFILER_OUTPUT"):
+    with pytest.raises(FormatError, match="unreadable database in ASCEND_PROFILER_OUTPUT"):
         open_run(tmp_path)
 
 

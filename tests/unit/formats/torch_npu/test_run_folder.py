@@ -208,7 +208,7 @@ def test_nothing_but_damage_names_the_first_damage(tmp_path: Path) -> None:
     write_info(tmp_path)
     write_csv(tmp_path, "kernel_details.csv", ["a", "b"], [["1", "2"]])
 
-    with pytest.raises(FormatError, match=r"unknown_header in ASCEND_PROFILER_OUTPUT/kernel_details\.csv"):
+    with pytest.raises(FormatError, match=r"unknown header in ASCEND_PROFILER_OUTPUT/kernel_details\.csv"):
         open_run(tmp_path)
 
 
