@@ -103,6 +103,10 @@ def _document(
     chosen_job = sha256(shown.encode()).hexdigest()[:12]
     details = "".join(sorted(name[:4] for name in selection.details))
     rows = f"{selection.top_k}-{selection.op_time_threshold_ns}-{details}"
+    if not selection.advice:
+        rows += "-no-advice"
+    elif selection.thresholds is not None and selection.thresholds.changed:
+        rows += f"-{sha256(selection.thresholds.key.encode()).hexdigest()[:12]}"
     name = f"analyze-{chosen_job}-{language.code}-{rows}-{code_state()}.json"
     kept = location.stored(name)
     document = None if kept is None else _decoded(kept)

@@ -7,6 +7,7 @@ a small capture.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from importlib import import_module
 from typing import Final, overload
 
@@ -34,11 +35,17 @@ _PLACES: Final = (
 )
 
 
-class Readers(Sequence[Reader]):
-    """Ours in their order, then `added` ones of other packages."""
+ENTRY_POINT_GROUP: Final = "ascend_sn.readers"
 
-    def __init__(self, added: Sequence[Reader] = ()) -> None:
-        self._added = tuple(added)
+
+class Readers(Sequence[Reader]):
+    """Ours in their order, then those of other packages, which are looked for when none of ours claims."""
+
+    @cached_property
+    def _added(self) -> tuple[Reader, ...]:
+        from importlib.metadata import entry_points
+
+        return tuple(entry.load() for entry in entry_points(group=ENTRY_POINT_GROUP))
 
     def __len__(self) -> int:
         return len(_PLACES) + len(self._added)

@@ -1,4 +1,4 @@
-"""Rows to Parquet files and back to views, through DuckDB and Arrow buffers (no pyarrow)."""
+"""Rows to Parquet files and back to tables, through DuckDB and Arrow buffers (no pyarrow)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,19 @@ from ascend_sn.errors import StoreError
 from ascend_sn.model.rows import Bool, ColumnData, Nullable, Rows, Text
 from ascend_sn.model.tables import ColumnType, Table
 
-__all__ = ["connected", "create_view", "write_parquet"]
+__all__ = ["connected", "is_small", "show_table", "write_parquet"]
 
 _SMALL_ROWS = 500_000
+
+_FOR_LARGE_TABLES = (
+    "column_lifetime",
+    "common_subexpressions",
+    "common_subplan",
+    "compressed_materialization",
+    "materialized_cte",
+    "statistics_propagation",
+    "top_n_window_elimination",
+)
 
 _ARROW: dict[ColumnType, Any] = {
     "int64": na.int64(),
@@ -29,12 +39,20 @@ _ARROW: dict[ColumnType, Any] = {
 }
 
 
-def connected(row_count: int) -> DuckDBPyConnection:
-    """Return a new connection, with one thread for small tables: handing them out costs more than it saves.
+def is_small(row_count: int) -> bool:
+    """Whether a run is held in memory as a whole, a few hundred bytes to the row."""
+    return row_count < _SMALL_ROWS
 
-    Measured on one rank of a real capture (about 20,000 rows): a third less CPU for writing and for analyses.
+
+def connected(row_count: int) -> DuckDBPyConnection:
+    """Return a new connection, for small tables with one thread and without what only pays on large ones.
+
+    Measured on one rank of a real capture (about 20,000 rows): handing out threads, and planning a query as if it
+    ran for seconds, cost more than half of the CPU for writing and for analyses.
     """
-    return duckdb.connect(config={"threads": 1}) if row_count < _SMALL_ROWS else duckdb.connect()
+    if not is_small(row_count):
+        return duckdb.connect()
+    return duckdb.connect(config={"threads": 1, "disabled_optimizers": ",".join(_FOR_LARGE_TABLES)})
 
 
 def write_parquet(db: DuckDBPyConnection, rows: Rows, path: Path, *, rank: int | None) -> None:
@@ -78,7 +96,14 @@ def write_parquet(db: DuckDBPyConnection, rows: Rows, path: Path, *, rank: int |
         db.unregister(name)
 
 
-def create_view(db: DuckDBPyConnection, table: Table, files: list[Path], assumed_ranks: Collection[int] = ()) -> None:
+def show_table(
+    db: DuckDBPyConnection,
+    table: Table,
+    files: list[Path],
+    assumed_ranks: Collection[int] = (),
+    *,
+    in_memory: bool = False,
+) -> None:
     """Make `table` visible: a view over its Parquet files, or an empty one of the right types.
 
     The profile is read from the name of the file's own folder. Hive partitioning would take any `name=value`
@@ -89,6 +114,7 @@ def create_view(db: DuckDBPyConnection, table: Table, files: list[Path], assumed
         table: The table.
         files: Its Parquet files; none makes an empty view.
         assumed_ranks: Profiles whose files state no rank and that are shown as rank 0.
+        in_memory: Read the files now, once, instead of with every query.
     """
     columns = [column.name for column in table.columns[2:]]
     if files:
@@ -99,7 +125,7 @@ def create_view(db: DuckDBPyConnection, table: Table, files: list[Path], assumed
         if assumed_ranks:
             rank = f"case when {profile} in ({', '.join(map(str, assumed_ranks))}) then coalesce(rank, 0) else rank end"
         selected = ", ".join([f"{profile} as profile_id", f"{rank} as rank", *columns])
-        db.execute(f"create view {table.name} as select {selected} from {source}")
+        db.execute(f"create {'table' if in_memory else 'view'} {table.name} as select {selected} from {source}")
         return
     typed = ", ".join(f"null::{column.duckdb_type} as {column.name}" for column in table.columns)
     db.execute(f"create view {table.name} as select {typed} where false")

@@ -16,7 +16,7 @@ from ascend_sn.model.tables import BY_NAME
 from ascend_sn.store.ingest import WHOLE_INPUT
 from ascend_sn.store.jobs import jobs_of
 from ascend_sn.store.locate import locate
-from ascend_sn.store.parquet import connected, create_view
+from ascend_sn.store.parquet import connected, is_small, show_table
 from ascend_sn.store.upgrade import load_manifest
 
 if TYPE_CHECKING:
@@ -46,13 +46,14 @@ class Run:
             nearest = next(iter(get_close_matches(job, self.jobs, n=1)), None)
             raise UnknownNameError("job", job, self.jobs, nearest)
         assumed = [profile.profile_id for profile in self.manifest.profiles if profile.rank_assumed]
-        self.db: DuckDBPyConnection = connected(sum(self.manifest.tables.values()))
+        row_count = sum(self.manifest.tables.values())
+        self.db: DuckDBPyConnection = connected(row_count)
         for name, table in BY_NAME.items():
             files = sorted(path.absolute().glob(f"{name}/profile=*/part-*.parquet"))
             if job is not None:
                 files = [file for file in files if int(file.parent.name.partition("=")[2]) in {*visible, WHOLE_INPUT}]
             try:
-                create_view(self.db, table, files, assumed)
+                show_table(self.db, table, files, assumed, in_memory=is_small(row_count))
             except duckdb.Error as error:
                 raise StoreError(path / name, f"the table cannot be read: {str(error).splitlines()[0]}") from error
 

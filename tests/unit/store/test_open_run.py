@@ -13,7 +13,7 @@ from ascend_sn.errors import EmptyInputError, FormatError, InputError
 from ascend_sn.model.rows import conform
 from ascend_sn.model.tables import COUNTER, TABLES
 from ascend_sn.store import Run, open_run
-from ascend_sn.store.parquet import create_view, write_parquet
+from ascend_sn.store.parquet import show_table, write_parquet
 from tests.unit.store.drawn_reader import DrawnReader, write_drawn
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -265,7 +265,7 @@ def test_half_a_surrogate_pair_in_a_name_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "profile=0" / "part-0.parquet"
 
     write_parquet(db, rows, path, rank=None)
-    create_view(db, COUNTER, [path])
+    show_table(db, COUNTER, [path])
 
     assert db.sql("select name, rank from counter order by value").fetchall() == [
         ("a\ufffd", None),

@@ -20,10 +20,8 @@ from ascend_sn.formats.mindspore.layout import (
 )
 from ascend_sn.formats.reader import Candidate, Reader, Source
 from ascend_sn.formats.torch_npu.captures import capture_of
-from ascend_sn.formats.torch_npu.database_export import read_database_export
 from ascend_sn.formats.torch_npu.export import Export
 from ascend_sn.formats.torch_npu.layout import RunInfo, read_run_info, text_files
-from ascend_sn.formats.torch_npu.text_export import read_text_export
 from ascend_sn.model.capture import Capture
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Rows, concatenate
@@ -73,6 +71,8 @@ def _read(source: Source) -> list[Capture]:
 def _export(source: Source, output: Path, info: RunInfo, ledger: Ledger) -> Export:
     database = profiler_database(output)
     if database is not None:
+        from ascend_sn.formats.torch_npu.database_export import read_database_export
+
         try:
             return read_database_export(source, database, info, ledger, analysis=output / ANALYSIS_DB)
         except FormatError as error:
@@ -82,6 +82,8 @@ def _export(source: Source, output: Path, info: RunInfo, ledger: Ledger) -> Expo
                 place=error.place,
                 example=f"{error.problem}; the text export beside it is read instead",
             )
+    from ascend_sn.formats.torch_npu.text_export import read_text_export
+
     files = text_files(output, source.relative, ledger)
     return read_text_export(source, files, info, ledger)
 

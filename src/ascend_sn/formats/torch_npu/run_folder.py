@@ -7,7 +7,6 @@ from pathlib import Path
 from ascend_sn.errors import FormatError, NotParsedError
 from ascend_sn.formats.reader import Candidate, Reader, Source
 from ascend_sn.formats.torch_npu.captures import capture_of
-from ascend_sn.formats.torch_npu.database_export import read_database_export
 from ascend_sn.formats.torch_npu.export import Export
 from ascend_sn.formats.torch_npu.layout import (
     RunInfo,
@@ -17,7 +16,6 @@ from ascend_sn.formats.torch_npu.layout import (
     run_files,
     text_files,
 )
-from ascend_sn.formats.torch_npu.text_export import read_text_export
 from ascend_sn.model.capture import Capture
 from ascend_sn.model.ledger import Ledger
 
@@ -38,8 +36,11 @@ def _read(source: Source) -> list[Capture]:
 
 
 def _export(source: Source, output: Path, info: RunInfo, ledger: Ledger) -> Export:
+    # Each is loaded when it is needed: a rank has one of the two.
     database = profiler_database(output)
     if database is not None:
+        from ascend_sn.formats.torch_npu.database_export import read_database_export
+
         try:
             return read_database_export(source, database, info, ledger)
         except FormatError as error:
@@ -49,6 +50,8 @@ def _export(source: Source, output: Path, info: RunInfo, ledger: Ledger) -> Expo
                 place=error.place,
                 example=f"{error.problem}; the text export beside it is read instead",
             )
+    from ascend_sn.formats.torch_npu.text_export import read_text_export
+
     files = text_files(output, source.relative, ledger)
     return read_text_export(source, files, info, ledger)
 

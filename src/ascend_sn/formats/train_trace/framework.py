@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -19,26 +18,14 @@ from ascend_sn.formats.kineto.sift import COLLECTIVE_ARGUMENTS, OCCUPANCY, Sifte
 from ascend_sn.formats.train_trace.names import Names
 from ascend_sn.formats.train_trace.stream import Events
 from ascend_sn.model import trace_schema as schema
-from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Bool, Int64, Nullable, Text
 
-__all__ = ["about_windows", "sifted_of"]
+__all__ = ["sifted_of"]
 
 _NUMBERS: Final = ("In msg nelems", "Out msg nelems", "Group size")
 _HOST_TEXTS: Final = ("Input Dims", "Input type", "Call stack", "Module Hierarchy")
 _DEVICE_TEXTS: Final = ("stream", "grid")
 _MAX_DIGITS: Final = 18
-
-
-def about_windows(captures: Events, names: Names, file: str, ledger: Ledger) -> list[dict[str, Any]]:
-    """Return what the recorder wrote of each window of the framework's profiler."""
-    found = []
-    for text in names.column(captures.name_id).decode():
-        try:
-            found.append(msgspec.json.decode(text or "", type=dict[str, Any]))
-        except (msgspec.DecodeError, msgspec.ValidationError) as error:
-            ledger.add(file, "unreadable_metadata", place="capture", example=str(error))
-    return found
 
 
 def sifted_of(events: Events, threads: Text, names: Names, pid: int | None, metadata: dict[str, Any]) -> Sifted:

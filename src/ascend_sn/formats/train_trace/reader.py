@@ -9,15 +9,14 @@ from typing import Annotated, Any, Final, get_args
 import msgspec
 import numpy as np
 
-from ascend_sn.errors import EmptyInputError, InputError
+from ascend_sn.errors import EmptyInputError, InputError, JsonTextError
 from ascend_sn.formats.heads import read_head
-from ascend_sn.formats.kineto.reader import tables_of
+from ascend_sn.formats.json_text import json_value
 from ascend_sn.formats.reader import HEAD_BYTES, Candidate, Reader, Source
 from ascend_sn.formats.train_trace import marks, spans
 from ascend_sn.formats.train_trace.coverage import coverage_of, framework_coverage
-from ascend_sn.formats.train_trace.framework import about_windows, sifted_of
+from ascend_sn.formats.train_trace.left_behind import with_rows_left_behind
 from ascend_sn.formats.train_trace.names import Names, Small, read_names
-from ascend_sn.formats.train_trace.npu import npu_captures, npu_members
 from ascend_sn.formats.train_trace.stream import Events, is_trace_head, read_events
 from ascend_sn.model import trace_schema as schema
 from ascend_sn.model.capture import Capture, DeviceKind, ProfileHeader
@@ -86,9 +85,12 @@ def _traces(path: Path) -> list[Path]:
 
 
 def _members(path: Path) -> list[Path]:
+    from ascend_sn.formats.train_trace.npu import npu_members
+
     traces = _traces(path)
-    names = [name for trace in traces if (name := trace.with_name(schema.NAMES_NAME)).is_file()]
-    return sorted([*traces, *names, *(file for trace in traces for file in npu_members(trace.parent))])
+    beside = [trace.with_name(name) for trace in traces for name in (schema.NAMES_NAME, schema.RING_NAME)]
+    found = [file for file in beside if file.is_file()]
+    return sorted([*traces, *found, *(file for trace in traces for file in npu_members(trace.parent))])
 
 
 def _read(source: Source) -> list[Capture]:
@@ -113,9 +115,11 @@ def _captures(source: Source, path: Path) -> list[Capture]:
     ledger = Ledger()
     file = _relative(source, path)
     trace = _trace(source, path, file, ledger)
-    windows = about_windows(trace.of(schema.CAPTURE), trace.names, file, ledger)
+    windows = _about_windows(trace, file, ledger)
     kind, launch_count = _kind_of_header(trace), 0
     if windows and windows[0].get("folder") == schema.NPU_FOLDER:
+        from ascend_sn.formats.train_trace.npu import npu_captures
+
         noted = Ledger(list(ledger.entries))
         _, marked = _marked(trace, _threads(trace), file, noted)
         starts = np.sort(trace.of(schema.CAPTURE).ts_ns)
@@ -149,7 +153,8 @@ def _relative(source: Source, path: Path) -> str:
 
 
 def _trace(source: Source, path: Path, file: str, ledger: Ledger) -> _Trace:
-    events = read_events(path, file, ledger)
+    ring_path = path.with_name(schema.RING_NAME)
+    events = with_rows_left_behind(read_events(path, file, ledger), ring_path, _relative(source, ring_path), ledger)
     if not len(events):
         raise EmptyInputError(path, "nothing was recorded in it")
     known = _KNOWN_KINDS[events.kind]
@@ -170,10 +175,21 @@ def _trace(source: Source, path: Path, file: str, ledger: Ledger) -> _Trace:
     )
 
 
+def _about_windows(trace: _Trace, file: str, ledger: Ledger) -> list[dict[str, Any]]:
+    """Return what the recorder wrote of each window of the framework's profiler."""
+    found = []
+    for text in trace.names.column(trace.of(schema.CAPTURE).name_id).decode():
+        try:
+            found.append(json_value(text or "", dict[str, Any]))
+        except JsonTextError as error:
+            ledger.add(file, "unreadable_metadata", place="capture", example=str(error))
+    return found
+
+
 def _decoded(metadata: dict[str, str], key: str, type_: Any, file: str, ledger: Ledger) -> Any:
     try:
-        return msgspec.json.decode(metadata.get(key, ""), type=type_)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        return json_value(metadata.get(key, ""), type_)
+    except JsonTextError as error:
         ledger.add(file, "unreadable_metadata", place=key, example=str(error))
         return None
 
@@ -206,6 +222,10 @@ def _framework_tables(
     trace: _Trace, about: dict[str, Any], file: str, ledger: Ledger
 ) -> tuple[DeviceKind, dict[str, Rows], int]:
     """Return the kind of device, the tables, and the launches of a capture by a framework's profiler."""
+    # Loaded here: this reader is asked first about every input, and most inputs are not of this kind.
+    from ascend_sn.formats.kineto.reader import tables_of
+    from ascend_sn.formats.train_trace.framework import sifted_of
+
     threads = _threads(trace)
     sifted = sifted_of(trace.events, threads, trace.names, trace.process.pid, about)
     kind, tables, launch_count = tables_of(sifted, 0, file, ledger)
@@ -280,7 +300,9 @@ def _names_of(rows: Events, names: Names) -> list[str | None]:
 def _note_open_ends(trace: _Trace, found: spans.Spans, file: str, ledger: Ledger) -> None:
     cut = int(((found.events.kind & schema.OPEN_FLAG) > 0).sum())
     if cut:
-        ledger.add(file, "open_spans", count=cut, severity="info", example="cut where their session ended")
+        ledger.add(
+            file, "open_spans", count=cut, severity="info", example="cut where their session or its process ended"
+        )
     missing = [
         value
         for name, value in zip(
