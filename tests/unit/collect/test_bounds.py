@@ -19,8 +19,14 @@ from ascend_sn.model.trace_schema import COUNTER, METRIC, NOT_GIVEN, SPAN
 from tests.unit.collect.recorded import metadata, rows
 
 
-def buffer_of(capacity: int, **calls: Callable[[], object]) -> SpanBuffer:
-    return SpanBuffer(None, capacity, NameTable(), 0, **calls)
+def nothing() -> None:
+    pass
+
+
+def buffer_of(
+    capacity: int, wake: Callable[[], object] = nothing, make_room: Callable[[], object] = nothing
+) -> SpanBuffer:
+    return SpanBuffer(None, capacity, NameTable(), 0, wake=wake, make_room=make_room)
 
 
 def fill(buffer: SpanBuffer, count: int) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import ascend_sn
 from ascend.profiler import Profiler
 from ascend_sn.model.trace_schema import LOST, SESSION_END, SPAN, SPAN_DATA
 from tests.unit.collect.recorded import rows, run_script, script_environment
@@ -21,11 +22,7 @@ profiler.start()
 for _ in range(100):
     profiler.start_op("before")
     profiler.stop_op("before")
-if sys.argv[2] == "save":
-    profiler.save(intermediate=True)
-else:  # the writing thread does it by itself
-    while os.path.getsize(sys.argv[1] + "/train.trace") < 100 * 41:
-        pass
+profiler.save(intermediate=True)
 print("go", flush=True)
 while True:
     profiler.start_op("after")
@@ -33,9 +30,8 @@ while True:
 """
 
 
-@pytest.mark.parametrize("how", ["save", "wait"])
-def test_killed_while_recording_leaves_a_readable_prefix(tmp_path: Path, how: str) -> None:
-    command = [sys.executable, "-c", KILLED_WHILE_RECORDING, str(tmp_path), how]
+def test_killed_while_recording_leaves_a_readable_prefix(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KILLED_WHILE_RECORDING, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=script_environment()) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"go\n"
@@ -45,6 +41,100 @@ def test_killed_while_recording_leaves_a_readable_prefix(tmp_path: Path, how: st
     spans = rows(tmp_path, SPAN)
     assert [row.name for row in spans[:100]] == ["before"] * 100
     assert rows(tmp_path, SESSION_END) == []
+    recovered = [name for (name,) in ascend_sn.open(tmp_path).sql("select name from span order by ts_ns").fetchall()]
+    assert recovered[: len(spans)] == [row.name for row in spans]
+    assert set(recovered[len(spans) :]) <= {"after"}
+
+
+KILLED_AT_A_KNOWN_PLACE = """
+import os, signal, sys, threading
+from ascend.profiler import Profiler
+profiler = Profiler(output_path=sys.argv[1])
+profiler.start()
+def work(stop):
+    profiler.start_op("open on a thread")
+    ready.wait()
+    stop.wait()
+ready = threading.Barrier(2)
+threading.Thread(target=work, args=(threading.Event(),), daemon=True).start()
+ready.wait()
+profiler.save()
+sys.setswitchinterval(1000)  # the thread that writes does not get its turn any more
+profiler.start_op("epoch")
+for number in range(int(sys.argv[2])):
+    profiler.start_op(f"work {number % 100}")
+    profiler.stop_op(f"work {number % 100}")
+profiler.start_op("all_reduce", kind="communication", size_bytes=4096)
+if sys.argv[3] == "after a write":  # killed between writing the rows and letting go of them
+    profiler._trace.buffer.release = lambda: os.kill(os.getpid(), signal.SIGKILL)
+    profiler.save()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("when", ["before a write", "after a write"])
+def test_a_killed_process_loses_no_row_and_no_open_span(tmp_path: Path, when: str) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as killed:
+        run_script(KILLED_AT_A_KNOWN_PLACE, tmp_path, "3000", when)
+    assert killed.value.returncode == -signal.SIGKILL
+    content = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    run = ascend_sn.open(tmp_path)
+
+    counted = dict(run.sql("select name, count(*) from span group by name").fetchall())
+    assert counted == {
+        **{f"work {number}": 30 for number in range(100)},
+        **dict.fromkeys(("epoch", "open on a thread", "all_reduce"), 1),
+    }
+    last_ns = "(select max(ts_ns + dur_ns) from span)"
+    open_ends = run.sql(f"select name from span where ts_ns + dur_ns = {last_ns} order by name").fetchall()
+    assert [name for (name,) in open_ends] == ["all_reduce", "epoch", "open on a thread"]
+    assert run.sql("select size_bytes from collective").fetchall() == [(4096,)]
+    told = dict(run.sql("select kind, count from damage where severity = 'info'").fetchall())
+    assert told["open_spans"] == 3
+    assert told["recovered_rows"] == (3003 if when == "before a write" else 3)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == content
+
+
+def test_while_the_process_lives_its_ring_is_not_read(tmp_path: Path) -> None:
+    profiler = Profiler(output_path=tmp_path)
+    profiler.start()
+    with profiler.op("written"):
+        pass
+    profiler.save(intermediate=True)
+    profiler.start_op("open")
+
+    run = ascend_sn.open(tmp_path)
+
+    assert run.sql("select name from span").fetchall() == [("written",)]
+    assert run.sql("select count(*) from damage where kind = 'recovered_rows'").fetchall() == [(0,)]
+    profiler.stop()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["names.trace", "train.trace"]
+
+
+STOPPED_ON_A_FULL_DISK = """
+import resource, sys
+from ascend.profiler import Profiler
+profiler = Profiler(output_path=sys.argv[1])
+profiler.start()
+profiler.start_op("early")
+profiler.stop_op("early")
+profiler.save()
+resource.setrlimit(resource.RLIMIT_FSIZE, (4000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+for _ in range(500):
+    profiler.start_op("early")
+    profiler.stop_op("early")
+profiler.stop()
+print("trained")
+"""
+
+
+def test_what_stop_could_not_write_is_found_by_the_reader(tmp_path: Path) -> None:
+    done = run_script(STOPPED_ON_A_FULL_DISK, tmp_path)
+
+    assert done.stdout == "trained\n"
+    run = ascend_sn.open(tmp_path)
+    assert run.sql("select name, count(*) from span group by name").fetchall() == [("early", 501)]
 
 
 RAISES = """
@@ -167,7 +257,7 @@ def test_what_finds_no_room_while_the_disk_is_full_is_counted(tmp_path: Path) ->
     lost_count = sum(row.value for row in rows(tmp_path, LOST))
     assert lost_count > 0
     assert len(spans) + lost_count == 30_002
-    assert (spans[0], spans[-1]) == ("early", "late")
+    assert spans[0] == "early"
 
 
 def test_ranks_lie_in_folders_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
