@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ascend_sn.advisor.finding import Evidence
 from ascend_sn.report.document import Findings
-from ascend_sn.report.findings import FindingEntry, Gain, PlanEntry
+from ascend_sn.report.findings import FindingEntry, Gain, LackingRule, PlanEntry, SuppressedEntry
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable
 from ascend_sn.report.quantities import duration_text, quantity_text
@@ -12,6 +12,8 @@ from ascend_sn.report.quantities import duration_text, quantity_text
 __all__ = [
     "evidence_text",
     "gain_text",
+    "held_text",
+    "lacking_text",
     "no_findings_text",
     "plan_step_text",
     "plan_text",
@@ -85,6 +87,20 @@ def plan_step_text(step: PlanEntry, language: Language) -> str:
 def no_findings_text(section: Findings, language: Language) -> str:
     """Say that no rule found anything."""
     return language.text("findings.none", count=len(section.quiet))
+
+
+def held_text(held: SuppressedEntry, language: Language) -> str:
+    """Say what was held back, why, and what it would have said."""
+    return printable(
+        language.text("findings.held", rule=held.id, title=held.title, reason=held.reason, said=held.description)
+    )
+
+
+def lacking_text(one: LackingRule, language: Language) -> str:
+    """Say which rule could not look, and what to turn on."""
+    reason = printable(one.reason) or one.what
+    said = language.text("findings.lacks", rule=one.rule, title=one.title, reason=reason)
+    return language.text("absent.turn-on", said=said, option=printable(one.turn_on)) if one.turn_on else said
 
 
 def summary_lines(section: Findings, language: Language, *, hidden: int = 0) -> list[str]:

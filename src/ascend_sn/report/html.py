@@ -15,15 +15,25 @@ from ascend_sn.advisor.median_step import MedianStep
 from ascend_sn.report.document import Document, Operation
 from ascend_sn.report.figures import Bar, Part, donut, even_ticks, split_bar, stacked_bars
 from ascend_sn.report.html_communication import link_maps
+from ascend_sn.report.html_findings import findings_parts
 from ascend_sn.report.html_memory import memory_curves
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable, shortened
 from ascend_sn.report.quantities import bytes_text, count_text, duration_text, percent_text, rate_text
+from ascend_sn.report.text_tables import (
+    copies_table,
+    data_table,
+    fusion_tables,
+    grade_table,
+    hot_spot_table,
+    total_row,
+)
 from ascend_sn.report.views import View, telling_ranks
 from ascend_sn.report.wording import (
     absence_text,
     coverage_text,
     damage_lines,
+    fusion_rate_text,
     health_text,
     members_text,
     rank_text,
@@ -89,9 +99,11 @@ def html_text(document: Document, language: Language, view: View) -> str:
         terms=_TERMS,
         **_health(document, language),
         **_overview(document, language),
+        **findings_parts(document.findings, language),
         **_rankings(document, view),
         **_communication(document, language),
         **memory_curves(document, language),
+        **_tables(document, language, view),
     )
 
 
@@ -209,6 +221,19 @@ def _communication(document: Document, language: Language) -> dict[str, Any]:
         "operations": [(row, split_bar(_shares(row, language), printable(row.op)), is_sum) for row, is_sum in rows],
         "comm_legend": [Part(name, language.text(f"part.{name}_ns"), 0, "") for name in known],
         "maps": link_maps(section.links, language),
+    }
+
+
+def _tables(document: Document, language: Language, view: View) -> dict[str, Any]:
+    fusion = document.fusion
+    return {
+        "data": data_table(document.breakdown, language),
+        "grades": grade_table(document.communication, language),
+        "memory_total": total_row(document.memory, language),
+        "hot_spots": hot_spot_table(document.memory, language, view),
+        "copies": copies_table(document.copies, language),
+        "fusion_rate": fusion_rate_text(fusion, language) if fusion is not None and fusion.collected else "",
+        "fusion": fusion_tables(fusion, language, view),
     }
 
 

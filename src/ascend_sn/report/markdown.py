@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from ascend_sn.report.document import Document, Operation, Section
 from ascend_sn.report.language import Language
+from ascend_sn.report.markdown_blocks import bullets, section_lines, table, table_lines
+from ascend_sn.report.markdown_findings import findings_lines
 from ascend_sn.report.printable import markdown_cell, shortened
 from ascend_sn.report.quantities import bytes_text, count_text, duration_text, percent_text
+from ascend_sn.report.text_tables import (
+    copies_table,
+    data_table,
+    fusion_tables,
+    grade_table,
+    hot_spot_table,
+    phase_table,
+    total_row,
+)
 from ascend_sn.report.views import View, telling_ranks
 from ascend_sn.report.wording import (
     absence_text,
     coverage_text,
     damage_lines,
+    fusion_rate_text,
     health_text,
     members_text,
     rank_text,
@@ -42,21 +54,24 @@ def markdown_text(document: Document, language: Language, view: View) -> str:
     ]
     lines += _health(document, language)
     lines += ["", f"## {language.text('verdict.title')}", ""]
-    lines += _list(statement.text for statement in document.verdict)
-    writers = {
+    lines += bullets(statement.text for statement in document.verdict)
+    writers: dict[str, Callable[[Document, Language, View], list[str]]] = {
         "breakdown": _breakdown,
+        "findings": _findings,
         "operators": _operators,
         "communication": _communication,
         "memory": _memory,
+        "copies": _copies,
         "fusion": _fusion,
     }
     for name, write in writers.items():
         if name in view.sections:
-            lines += ["", f"## {language.text('breakdown.title' if name == 'breakdown' else f'report.{name}')}", ""]
+            title = f"{name}.title" if name in ("breakdown", "findings") else f"report.{name}"
+            lines += ["", f"## {language.text(title)}", ""]
             lines += write(document, language, view)
     not_collected = [coverage_text(entry, language) for entry in document.health.not_collected]
     if not_collected:
-        lines += ["", f"## {language.text('notes.not-collected')}", "", *_list(not_collected)]
+        lines += ["", f"## {language.text('notes.not-collected')}", "", *bullets(not_collected)]
     return "\n".join(lines) + "\n"
 
 
@@ -64,7 +79,7 @@ def _health(document: Document, language: Language) -> list[str]:
     health = document.health
     lines = ["", f"## {language.text('health.title')}", "", markdown_cell(health_text(health, language))]
     damage = damage_lines(health, language)[:_ROWS]
-    return [*lines, "", *_list(damage)] if damage else lines
+    return [*lines, "", *bullets(damage)] if damage else lines
 
 
 def _breakdown(document: Document, language: Language, view: View) -> list[str]:
@@ -84,7 +99,13 @@ def _breakdown(document: Document, language: Language, view: View) -> list[str]:
         for step in telling_ranks(section.ranks, _RANKS)
     ]
     note = language.text("breakdown.of-capture" if whole else "breakdown.of-step")
-    return [markdown_cell(note), "", *_table(columns, rows, language)]
+    lines = [markdown_cell(note), "", *table(columns, rows, language)]
+    return lines + section_lines([phase_table(section, language), data_table(section, language)])
+
+
+def _findings(document: Document, language: Language, view: View) -> list[str]:
+    section = document.findings
+    return findings_lines(section, language) if section.collected else _absent(section, language)
 
 
 def _operators(document: Document, language: Language, view: View) -> list[str]:
@@ -110,7 +131,7 @@ def _operators(document: Document, language: Language, view: View) -> list[str]:
             "",
             ranking_text(len(rows), section.kernel_type_count, language),
         ]
-        lines += ["", *_table(["type", "core", "calls", "total", "mean", "share"], rows, language)]
+        lines += ["", *table(["type", "core", "calls", "total", "mean", "share"], rows, language)]
     operators = view.rows(section.operators, _ROWS)
     if operators:
         rows = [
@@ -128,7 +149,7 @@ def _operators(document: Document, language: Language, view: View) -> list[str]:
         ]
         columns = ["operator", "calls", "device", "host", "mean", "input", "output", "share"]
         lines += ["", f"### {language.text('operators.title')}", ""]
-        lines += [ranking_text(len(rows), section.operator_count, language), "", *_table(columns, rows, language)]
+        lines += [ranking_text(len(rows), section.operator_count, language), "", *table(columns, rows, language)]
     return lines or [language.text("operators.none-above", limit_ns=section.op_time_threshold_ns or 0)]
 
 
@@ -145,15 +166,17 @@ def _communication(document: Document, language: Language, view: View) -> list[s
         "primitive",
         "calls",
         "total",
+        "mean",
         "part.transit_ns",
         "part.wait_ns",
         "part.idle_ns",
         "exposed",
         "share-of-step",
+        "exposed-share",
         "size",
     ]
     note = [markdown_cell(language.text("communication.members", members=members)), ""] if members else []
-    return [*note, *_table(columns, rows, language), *fused]
+    return [*note, *table(columns, rows, language), *fused, *section_lines([grade_table(section, language)])]
 
 
 def _operation(name: str, row: Operation, language: Language) -> list[str]:
@@ -162,12 +185,14 @@ def _operation(name: str, row: Operation, language: Language) -> list[str]:
         name,
         count_text(row.calls),
         duration_text(row.total_ns),
+        duration_text(row.mean_ns),
         *(
             unknown if part is None else _share(part, row.total_ns)
             for part in (row.transit_ns, row.wait_ns, row.idle_ns)
         ),
         "-" if row.exposed_ns is None else duration_text(row.exposed_ns),
         "-" if row.share_ratio is None else percent_text(row.share_ratio),
+        "-" if row.exposed_share_ratio is None else percent_text(row.exposed_share_ratio),
         "-" if row.size_bytes is None else bytes_text(row.size_bytes),
     ]
 
@@ -184,7 +209,7 @@ def _memory(document: Document, language: Language, view: View) -> list[str]:
         ]
         for row in view.rows(section.peaks, _ROWS)
     ]
-    lines = _table(["rank", "component", "allocated", "reserved", "active"], peaks, language)
+    lines = table(["rank", "component", "allocated", "reserved", "active"], peaks, language)
     operators = [
         [
             shortened(row.operator_name, _NAME_WIDTH),
@@ -196,12 +221,24 @@ def _memory(document: Document, language: Language, view: View) -> list[str]:
     ]
     if operators:
         lines += ["", f"### {language.text('memory.operators')}", ""]
-        lines += _table(["operator", "retained", "peak", "allocations"], operators, language)
-    return lines
+        operators += [list(total_row(section, language))] if section.total else []
+        lines += table(["operator", "retained", "peak", "allocations"], operators, language)
+    return lines + section_lines([hot_spot_table(section, language, view)])
+
+
+def _copies(document: Document, language: Language, view: View) -> list[str]:
+    section = document.copies
+    found = copies_table(section, language)
+    if section is None or found is None:
+        return [] if section is None else _absent(section, language)
+    return table_lines(found)
 
 
 def _fusion(document: Document, language: Language, view: View) -> list[str]:
-    return [language.text("fusion.not-available")]
+    section = document.fusion
+    if section is None or not section.collected:
+        return [] if section is None else _absent(section, language)
+    return [markdown_cell(fusion_rate_text(section, language)), *section_lines(fusion_tables(section, language, view))]
 
 
 def _absent(section: Section, language: Language) -> list[str]:
@@ -210,20 +247,3 @@ def _absent(section: Section, language: Language) -> list[str]:
 
 def _share(part: int, whole: int) -> str:
     return f"{duration_text(part)} ({share_text(part, whole)})" if whole else duration_text(part)
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], language: Language) -> list[str]:
-    headings = [language.text(name if name.startswith("part.") else f"column.{name}") for name in columns]
-    return [
-        _row(headings),
-        "|" + "|".join([" --- ", *(" ---: " for _ in headings[1:])]) + "|",
-        *(_row(row) for row in rows),
-    ]
-
-
-def _row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(markdown_cell(cell) for cell in cells) + " |"
-
-
-def _list(texts: Iterable[str]) -> list[str]:
-    return [f"- {markdown_cell(text)}" for text in texts]

@@ -29,16 +29,18 @@ class Blocks:
         self.language, self.console, self.columns = language, console, columns
 
     def heading(self, title: str, remark: str | None = None, **params: object) -> None:
-        """Write the title of a table, with a remark behind it."""
-        line = Text(self.language.text(title), style="bold")
-        if remark is not None:
-            line.append("  " + self.language.text(remark, **params), style="not bold dim")
-        self.console.print(line, soft_wrap=True)
+        """Write the title of a table, with a remark behind it, both message ids."""
+        self.noted(title, "" if remark is None else self.language.text(remark, **params))
 
     def ranking(self, title: str, shown: int, total: int) -> None:
         """Write the title of a ranking, with how many of its rows are shown."""
+        self.noted(title, ranking_text(shown, total, self.language))
+
+    def noted(self, title: str, note: str) -> None:
+        """Write the title of a table (a message id), with a note behind it (a text)."""
         line = Text(self.language.text(title), style="bold")
-        line.append("  " + ranking_text(shown, total, self.language), style="not bold dim")
+        if note:
+            line.append("  " + note, style="not bold dim")
         self.console.print(line, soft_wrap=True)
 
     def absent(self, title: str, text: str) -> None:

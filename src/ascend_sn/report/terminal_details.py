@@ -12,12 +12,14 @@ from ascend_sn.report.terminal_blocks import Blocks, known_duration, known_rate,
 from ascend_sn.report.views import View
 from ascend_sn.report.wording import (
     absence_text,
+    copies_note,
     copy_text,
     direction_text,
     fusion_gain_text,
     fusion_notes,
+    fusion_rate_text,
+    hot_spots_note,
     rank_text,
-    ranking_text,
     share_text,
 )
 
@@ -150,13 +152,8 @@ def write_memory_details(blocks: Blocks, section: Memory, view: View) -> None:
     spots = section.hot_spots
     if spots is not None:
         blocks.console.print()
-        where = {"rank": rank_text(spots.rank, language), "device": printable(spots.device)}
         holders = view.rows(spots.holders, _ROWS)
-        shown_text = ranking_text(len(holders), spots.holder_count, language)
-        where = {"rank": rank_text(spots.rank, language), "device": printable(spots.device)}
-        blocks.heading(
-            "memory.hot-spots", "memory.hot-spots-note", **where, held_bytes=spots.device_bytes, rows=shown_text
-        )
+        blocks.noted("memory.hot-spots", hot_spots_note(spots, len(holders), language))
         table = blocks.table("", "column.held", "column.share", "column.blocks", "column.module")
         for holder in holders:
             table.add_row(
@@ -176,9 +173,7 @@ def write_copies(blocks: Blocks, section: Copies | None) -> None:
     if not section.collected:
         blocks.absent("copies.title", absence_text(section, blocks.language))
         return
-    exposed = {"exposed_ns": section.exposed_ns or 0, "window_ns": section.window_ns or 0}
-    ratio = exposed["exposed_ns"] / exposed["window_ns"] if exposed["window_ns"] else 0.0
-    blocks.heading("copies.title", "copies.exposed", **exposed, exposed_ratio=ratio)
+    blocks.noted("copies.title", copies_note(section, blocks.language))
     columns = ("calls", "total", "exposed", "share", "beside", "size", "bandwidth")
     table = blocks.table("", *(f"column.{name}" for name in columns), gap=1)
     for row in section.rows:
@@ -202,16 +197,10 @@ def write_fusion(blocks: Blocks, section: Fusion | None, view: View) -> None:
         blocks.absent("fusion.title", "" if section is None else absence_text(section, language))
         return
     if section.fusion_ratio is None:
-        blocks.absent("fusion.title", language.text("fusion.none"))
+        blocks.absent("fusion.title", fusion_rate_text(section, language))
         return
     shown = view.rows(section.patterns, _PATTERNS)
-    blocks.heading(
-        "fusion.title",
-        "fusion.rate",
-        fusion_ratio=section.fusion_ratio,
-        fused_count=section.fused_instances,
-        all_count=section.fused_instances + section.candidate_instances,
-    )
+    blocks.noted("fusion.title", fusion_rate_text(section, language))
     states: tuple[tuple[Literal["fused", "candidate"], tuple[str, ...]], ...] = (
         ("fused", ()),
         ("candidate", ("column.step-gain",)),

@@ -12,13 +12,15 @@ from ascend_sn.advisor.finding import Evidence
 from ascend_sn.report.document import Document, Findings
 from ascend_sn.report.finding_text import (
     evidence_text,
+    held_text,
+    lacking_text,
     no_findings_text,
     plan_step_text,
     plan_text,
     summary_lines,
     worth_text,
 )
-from ascend_sn.report.findings import FindingEntry, LackingRule, SuppressedEntry
+from ascend_sn.report.findings import FindingEntry
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable
 from ascend_sn.report.quantities import quantity_text
@@ -66,8 +68,8 @@ def write_explanations(document: Document, language: Language, stream: TextIO) -
     write_advice(blocks, section, section.rows, len(section.rows) or None)
     if section.plan is not None and section.plan.steps:
         _titled(blocks, "plan.title", [plan_step_text(step, language) for step in section.plan.steps])
-    _titled(blocks, "findings.held-back", [_held_text(held, language) for held in section.suppressed])
-    _titled(blocks, "findings.could-not-look", [_lacking_text(one, language) for one in section.lacking])
+    _titled(blocks, "findings.held-back", [held_text(held, language) for held in section.suppressed])
+    _titled(blocks, "findings.could-not-look", [lacking_text(one, language) for one in section.lacking])
     _titled(blocks, "findings.replay", _replay_lines(section, language))
     if section.quiet:
         _titled(blocks, "findings.quiet", [", ".join(section.quiet)])
@@ -116,11 +118,11 @@ def write_explanation(
             _paragraph(blocks, f"- {printable(remark)}", 3)
     for held in section.suppressed:
         if held.rule == code:
-            _paragraph(blocks, _held_text(held, language), 0)
+            _paragraph(blocks, held_text(held, language), 0)
             _figures(blocks, held.evidence)
     for lacking in section.lacking:
         if lacking.rule == code:
-            _paragraph(blocks, _lacking_text(lacking, language), 0)
+            _paragraph(blocks, lacking_text(lacking, language), 0)
     if code in section.quiet:
         _paragraph(blocks, language.text("rule-page.quiet"), 0)
 
@@ -128,18 +130,6 @@ def write_explanation(
 def _figures(blocks: Blocks, evidence: Sequence[Evidence]) -> None:
     for figure in evidence:
         _paragraph(blocks, f"- {evidence_text(figure, blocks.language)}", 3)
-
-
-def _held_text(held: SuppressedEntry, language: Language) -> str:
-    return printable(
-        language.text("findings.held", rule=held.id, title=held.title, reason=held.reason, said=held.description)
-    )
-
-
-def _lacking_text(one: LackingRule, language: Language) -> str:
-    reason = printable(one.reason) or one.what
-    said = language.text("findings.lacks", rule=one.rule, title=one.title, reason=reason)
-    return language.text("absent.turn-on", said=said, option=printable(one.turn_on)) if one.turn_on else said
 
 
 def _replay_lines(section: Findings, language: Language) -> list[str]:

@@ -10,6 +10,7 @@ import msgspec
 from ascend_sn.report.document import (
     Clock,
     CommunicationGrade,
+    Copies,
     Copy,
     Coverage,
     Damage,
@@ -18,6 +19,7 @@ from ascend_sn.report.document import (
     Fusion,
     FusionPattern,
     Health,
+    HotSpots,
     InputPipeline,
     Operation,
     Section,
@@ -29,6 +31,7 @@ from ascend_sn.report.quantities import count_text, duration_text, percent_text
 __all__ = [
     "absence_text",
     "clocks_text",
+    "copies_note",
     "copy_text",
     "coverage_text",
     "damage_lines",
@@ -37,7 +40,9 @@ __all__ = [
     "direction_text",
     "fusion_gain_text",
     "fusion_notes",
+    "fusion_rate_text",
     "health_text",
+    "hot_spots_note",
     "input_text",
     "members_text",
     "rank_text",
@@ -226,6 +231,36 @@ def input_text(row: InputPipeline, language: Language) -> str:
         compute_ns=row.compute_ns,
         data_ratio=row.data_share_ratio,
         bottleneck=language.text(f"bottleneck.{row.bottleneck}"),
+    )
+
+
+def copies_note(section: Copies, language: Language) -> str:
+    """Say how much of the time nothing but a copy runs."""
+    exposed_ns, window_ns = section.exposed_ns or 0, section.window_ns or 0
+    ratio = exposed_ns / window_ns if window_ns else 0.0
+    return language.text("copies.exposed", exposed_ns=exposed_ns, window_ns=window_ns, exposed_ratio=ratio)
+
+
+def hot_spots_note(spots: HotSpots, shown: int, language: Language) -> str:
+    """Say which rows of whom stand at the peak, and what they hold together."""
+    return language.text(
+        "memory.hot-spots-note",
+        rows=ranking_text(shown, spots.holder_count, language),
+        rank=rank_text(spots.rank, language),
+        device=printable(spots.device),
+        held_bytes=spots.device_bytes,
+    )
+
+
+def fusion_rate_text(section: Fusion, language: Language) -> str:
+    """Say how many instances of the patterns are fused."""
+    if section.fusion_ratio is None:
+        return language.text("fusion.none")
+    return language.text(
+        "fusion.rate",
+        fusion_ratio=section.fusion_ratio,
+        fused_count=section.fused_instances,
+        all_count=section.fused_instances + section.candidate_instances,
     )
 
 

@@ -1,0 +1,220 @@
+"""Tables of the guides' reports as text, for pages: phases, data, grades, who holds memory, copies, fusion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ascend_sn.report.document import Breakdown, Communication, Copies, Fusion, FusionPattern, Memory
+from ascend_sn.report.language import Language
+from ascend_sn.report.printable import shortened
+from ascend_sn.report.quantities import bytes_text, count_text, duration_text, percent_text, rate_text
+from ascend_sn.report.views import View
+from ascend_sn.report.wording import (
+    copies_note,
+    copy_text,
+    direction_text,
+    fusion_gain_text,
+    fusion_notes,
+    hot_spots_note,
+    rank_text,
+    ranking_text,
+    share_text,
+)
+
+__all__ = [
+    "TextTable",
+    "copies_table",
+    "data_table",
+    "fusion_tables",
+    "grade_table",
+    "hot_spot_table",
+    "phase_table",
+    "total_row",
+]
+
+_RANKS: Final = 32
+_ROWS: Final = 20
+_MOST_ROWS: Final = 1_000
+_NAME_WIDTH: Final = 80
+_PHASES: Final = ("data", "forward", "backward", "communication", "optimizer", "other")
+_PARTS: Final = ("transit", "wait", "idle", "unknown")
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table ready to be written: its first column stands on the left; names in it are not escaped."""
+
+    title: str
+    note: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    remarks: tuple[str, ...] = ()
+
+
+def phase_table(section: Breakdown, language: Language) -> TextTable | None:
+    """The median step of each rank by phase."""
+    rows = [
+        (
+            rank_text(row.rank, language),
+            duration_text(row.window_ns),
+            *(_of(getattr(row, f"{name}_ns"), row.window_ns) for name in _PHASES),
+        )
+        for row in section.phases[:_RANKS]
+    ]
+    columns = ("column.rank", "column.window", *(f"phase.{name}" for name in _PHASES))
+    return _table("phases.title", language.text("phases.note"), columns, rows, language)
+
+
+def data_table(section: Breakdown, language: Language) -> TextTable | None:
+    """How long each rank waits for its data, and whether that limits it."""
+    rows = [
+        (
+            rank_text(row.rank, language),
+            count_text(row.steps),
+            duration_text(row.data_ns),
+            duration_text(row.compute_ns),
+            percent_text(row.data_share_ratio),
+            language.text(f"waiting.{row.grade}"),
+            language.text(f"bottleneck.{row.bottleneck}"),
+        )
+        for row in section.input_pipeline[:_RANKS]
+    ]
+    words = ("rank", "steps", "data", "rest", "share", "grade", "bottleneck")
+    return _table("input.title", "", _columns(*words), rows, language)
+
+
+def grade_table(section: Communication, language: Language) -> TextTable | None:
+    """What the exposed communication of each rank is, its grade, and where to look."""
+    shown = section.grades[:_RANKS]
+    rows = [
+        (
+            rank_text(row.rank, language),
+            _of(row.exposed_comm_ns, row.window_ns),
+            *(share_text(getattr(row, f"exposed_{part}_ns"), row.window_ns) or "-" for part in _PARTS),
+            language.text(f"grade.{row.grade}" if row.grade else "value.unknown"),
+        )
+        for row in shown
+    ]
+    columns = ("column.rank", "column.exposed", *(f"part.{part}_ns" for part in _PARTS), "column.grade")
+    said = dict.fromkeys(direction_text(row, language) for row in shown)
+    return _table("grade.title", language.text("grade.note"), columns, rows, language, said)
+
+
+def total_row(section: Memory, language: Language) -> tuple[str, ...]:
+    """The row of the total below the operators: name, retained, peak, allocations; empty where it is not known."""
+    total = section.total
+    if total is None:
+        return ()
+    name = language.text("memory.total", component=total.component)
+    return (name, _size(total.retained_bytes), _size(total.peak_bytes), count_text(total.allocation_count))
+
+
+def hot_spot_table(section: Memory, language: Language, view: View) -> TextTable | None:
+    """Who holds the memory at the peak."""
+    spots = section.hot_spots
+    if spots is None:
+        return None
+    shown = view.rows(spots.holders, _ROWS)[:_MOST_ROWS]
+    rows = [
+        (
+            shortened(row.operator_name, _NAME_WIDTH),
+            bytes_text(row.held_bytes),
+            _share(row.share_ratio),
+            count_text(row.block_count),
+            shortened(row.module or "", _NAME_WIDTH),
+        )
+        for row in shown
+    ]
+    note = hot_spots_note(spots, len(shown), language)
+    return _table("memory.hot-spots", note, _columns("operator", "held", "share", "blocks", "module"), rows, language)
+
+
+def copies_table(section: Copies | None, language: Language) -> TextTable | None:
+    """The copies by direction and kind of host memory."""
+    if section is None or not section.collected:
+        return None
+    rows = [
+        (
+            copy_text(row, language),
+            count_text(row.calls),
+            duration_text(row.total_ns),
+            duration_text(row.mean_ns),
+            duration_text(row.exposed_ns),
+            _share(row.exposed_share_ratio),
+            duration_text(row.overlapped_ns),
+            _size(row.size_bytes),
+            "-" if row.bandwidth_bytes_per_s is None else rate_text(row.bandwidth_bytes_per_s),
+        )
+        for row in section.rows
+    ]
+    words = ("direction", "calls", "total", "mean", "exposed", "share", "beside", "size", "bandwidth")
+    return _table("copies.title", copies_note(section, language), _columns(*words), rows, language)
+
+
+def fusion_tables(section: Fusion | None, language: Language, view: View) -> list[TextTable]:
+    """Fused kernels, and candidates with what fusing them would gain."""
+    if section is None:
+        return []
+    shown = view.rows(section.patterns, _ROWS)[:_MOST_ROWS]
+    note = ranking_text(len(shown), section.pattern_count, language)
+    columns = _columns("pattern", "calls", "rate", "before", "after", "saving")
+    found = [
+        _table("fusion.fused", note, columns, [_pattern(row) for row in shown if row.state == "fused"], language),
+        _table(
+            "fusion.candidate",
+            note,
+            (*columns, "column.step-gain"),
+            [(*_pattern(row), fusion_gain_text(row)) for row in shown if row.state == "candidate"],
+            language,
+            fusion_notes(section, language),
+        ),
+    ]
+    return [table for table in found if table is not None]
+
+
+def _pattern(row: FusionPattern) -> tuple[str, ...]:
+    estimated = "~" if row.is_estimate and row.before_ns is not None else ""
+    saving = "" if row.saving_ratio is None else f" ({percent_text(row.saving_ratio)})"
+    return (
+        shortened(row.pattern, _NAME_WIDTH),
+        count_text(row.instances),
+        percent_text(row.fusion_ratio),
+        estimated + _time(row.before_ns),
+        _time(row.after_ns),
+        _time(row.saving_ns) + saving,
+    )
+
+
+def _table(
+    title: str,
+    note: str,
+    columns: Sequence[str],
+    rows: Sequence[tuple[str, ...]],
+    language: Language,
+    remarks: Sequence[str] | dict[str, None] = (),
+) -> TextTable | None:
+    if not rows:
+        return None
+    return TextTable(language.text(title), note, tuple(map(language.text, columns)), tuple(rows), tuple(remarks))
+
+
+def _columns(*words: str) -> tuple[str, ...]:
+    return tuple(f"column.{word}" for word in words)
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{duration_text(part)} ({share_text(part, whole)})" if whole else duration_text(part)
+
+
+def _time(ns: float | None) -> str:
+    return "-" if ns is None else duration_text(ns)
+
+
+def _size(size_bytes: int | None) -> str:
+    return "-" if size_bytes is None else bytes_text(size_bytes)
+
+
+def _share(ratio: float | None) -> str:
+    return "-" if ratio is None else percent_text(ratio)
