@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ascend_sn._native.span_totals import BY_NAME, KINDS, NO_CLASS, PLAIN_CLASS, SpanTotals
 from ascend_sn.collect.recorder import int64_as_double
 from ascend_sn.model.trace_schema import (
     COMPUTE_CLASSES,
     DATA_TIME_METRIC,
-    FRAME,
     LOST,
     METRIC,
     OPEN_FLAG,
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Totals", "summary_text"]
 
-_CLASS_OF_KIND = {kind: name for name, kind in SPAN_CLASSES}
 _PHASES = ("data", "copy", "forward", "backward", "communication", "optimizer", "compute")
-_MAX_UNCLAIMED = 512
+_NUMBER_OF_CLASS = {"compute": PLAIN_CLASS} | {name: 2 + place for place, name in enumerate(_PHASES[:-1])}
 _MAX_LINES = 30
 
 DATA_BOUND_RATIO = 0.8
@@ -33,7 +32,7 @@ DATA_BOUND_RATIO = 0.8
 
 
 class _Sum:
-    """Calls, total and longest of one name."""
+    """Count, total and longest of a series, and its last value."""
 
     __slots__ = ("count", "last", "longest", "total")
 
@@ -52,76 +51,54 @@ class _Sum:
 
 
 class Totals:
-    """Sums over the rows of one trace.
-
-    `class_ns` divides the time of every thread among the classes of spans without counting a moment twice:
-    an inner span of a class of its own is taken out of the outer one; plain computing inside a phase
-    (forward, backward, ...) belongs to the phase.
-    """
+    """Sums over the rows of one trace."""
 
     def __init__(self, names: NameTable) -> None:
         self.names = names
-        self.spans: dict[int, _Sum] = {}
         self.metrics: dict[int, _Sum] = {}
         self.steps = _Sum()
-        self.class_ns: dict[str, int] = dict.fromkeys(_PHASES, 0)
         self.lost_count = 0
-        self._classes: dict[tuple[int, int], str | None] = {}
-        # Per thread, finished spans that no outer span has taken in yet: start, time given to classes, and
-        # how much of it was given to plain computing.
-        self._unclaimed: dict[int, list[tuple[int, int, int]]] = {}
+        class_of_kind = bytearray([NO_CLASS] * KINDS)
+        class_of_kind[0] = BY_NAME  # a plain SPAN
+        for class_name, kind in SPAN_CLASSES:
+            class_of_kind[kind - SPAN] = _NUMBER_OF_CLASS.get(class_name, NO_CLASS)
+        self._spans = SpanTotals(SPAN, OPEN_FLAG, bytes(class_of_kind))
+        self._class_of_name = bytearray()
 
     @property
     def has_spans(self) -> bool:
         """Whether a span or an operator was counted."""
-        return bool(self.spans)
+        return bool(self._spans.names())
+
+    @property
+    def spans(self) -> list[tuple[int, int, int, int]]:
+        """Number of the name, calls, total ns and longest ns of every name."""
+        return self._spans.names()
+
+    @property
+    def class_ns(self) -> dict[str, int]:
+        """The time of every thread, divided among the classes of spans without counting a moment twice.
+
+        An inner span of a class of its own is taken out of the outer one; plain computing inside a phase (forward,
+        backward, ...) belongs to the phase.
+        """
+        by_number = self._spans.classes()
+        return {name: by_number[_NUMBER_OF_CLASS[name]] for name in _PHASES}
 
     def add(self, columns: Columns) -> None:
         """Add rows; on each thread inner spans come before the outer ones, as they end first."""
-        for kind, thread, name_id, ts_ns, dur_ns, value, _ in zip(*columns, strict=True):
-            if SPAN <= kind & ~OPEN_FLAG < FRAME:
-                self._add_span(kind & ~OPEN_FLAG, thread, name_id, ts_ns, dur_ns)
-            elif kind == METRIC:
-                _sum_of(self.metrics, name_id).add(int64_as_double(value))
+        known, texts = self._class_of_name, self.names.texts
+        for number in range(len(known), len(texts)):
+            known.append(_NUMBER_OF_CLASS.get(class_of_name(texts[number]) or "", NO_CLASS))
+        kinds, _, name_ids, _, durs_ns, values, _ = columns
+        for place in self._spans.add(columns, known):
+            kind = kinds[place]
+            if kind == METRIC:
+                _sum_of(self.metrics, name_ids[place]).add(int64_as_double(values[place]))
             elif kind == STEP:
-                self.steps.add(dur_ns)
+                self.steps.add(durs_ns[place])
             elif kind == LOST:
-                self.lost_count += value
-
-    def _add_span(self, kind: int, thread: int, name_id: int, start_ns: int, dur_ns: int) -> None:
-        _sum_of(self.spans, name_id).add(dur_ns)
-        try:
-            class_name = self._classes[kind, name_id]
-        except KeyError:
-            class_name = self._classes[kind, name_id] = self._class_of(kind, name_id)
-        unclaimed = self._unclaimed.setdefault(thread, [])
-        inner_ns = inner_compute_ns = 0
-        while unclaimed and unclaimed[-1][0] >= start_ns:
-            _, classed_ns, compute_ns = unclaimed.pop()
-            inner_ns += classed_ns
-            inner_compute_ns += compute_ns
-        class_ns = self.class_ns
-        if class_name is None:
-            classed_ns, compute_ns = inner_ns, inner_compute_ns
-        elif class_name == "compute":
-            own_ns = max(dur_ns - inner_ns, 0)
-            class_ns["compute"] += own_ns
-            classed_ns, compute_ns = inner_ns + own_ns, inner_compute_ns + own_ns
-        else:
-            class_ns["compute"] -= inner_compute_ns
-            own_ns = max(dur_ns - inner_ns + inner_compute_ns, 0)
-            class_ns[class_name] += own_ns
-            classed_ns, compute_ns = inner_ns - inner_compute_ns + own_ns, 0
-        if classed_ns:
-            unclaimed.append((start_ns, classed_ns, compute_ns))
-            if len(unclaimed) > _MAX_UNCLAIMED:
-                _merge_oldest(unclaimed)
-
-    def _class_of(self, kind: int, name_id: int) -> str | None:
-        class_name = _CLASS_OF_KIND.get(kind)
-        if kind == SPAN and 0 <= name_id < len(self.names.texts):
-            class_name = class_of_name(self.names.texts[name_id])
-        return class_name if class_name in self.class_ns else None
+                self.lost_count += values[place]
 
 
 def summary_text(totals: Totals, *, title: str) -> str:
@@ -161,21 +138,14 @@ def _phase_lines(totals: Totals) -> list[str]:
 
 
 def _operation_lines(totals: Totals) -> list[str]:
-    if not totals.spans:
+    ranked = sorted(totals.spans, key=lambda entry: -entry[2])
+    if not ranked:
         return []
-    ranked = sorted(totals.spans.items(), key=lambda entry: -entry[1].total)
     lines = ["", _row("operation", "calls", "total ms", "average ms", "longest ms")]
-    for name_id, sums in ranked[:_MAX_LINES]:
-        average_ms = sums.total / sums.count / 1e6
-        lines.append(
-            _row(
-                _text(totals, name_id),
-                str(sums.count),
-                f"{sums.total / 1e6:.3f}",
-                f"{average_ms:.3f}",
-                f"{sums.longest / 1e6:.3f}",
-            )
-        )
+    for name_id, count, total_ns, longest_ns in ranked[:_MAX_LINES]:
+        total_ms = total_ns / 1e6
+        cells = (f"{total_ms:.3f}", f"{total_ms / count:.3f}", f"{longest_ns / 1e6:.3f}")
+        lines.append(_row(_text(totals, name_id), str(count), *cells))
     if len(ranked) > _MAX_LINES:
         lines.append(f"... and {len(ranked) - _MAX_LINES} more")
     return lines
@@ -205,10 +175,3 @@ def _sum_of(sums: dict[int, _Sum], name_id: int) -> _Sum:
     if found is None:
         found = sums[name_id] = _Sum()
     return found
-
-
-def _merge_oldest(unclaimed: list[tuple[int, int, int]]) -> None:
-    """Make one entry of the older half: only a span that encloses all of it can still take it in."""
-    half = len(unclaimed) // 2
-    oldest = unclaimed[:half]
-    unclaimed[:half] = [(oldest[0][0], sum(entry[1] for entry in oldest), sum(entry[2] for entry in oldest))]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from ascend_sn._native.ring import CLOSED, FULL, HALF_FULL, KEPT, NO_SPAN, RECORD, Ring
+from ascend_sn._native.ring import CLOSED, FULL, HALF_FULL, KEPT, NO_SPAN, RECORD, Ring, SpanCalls
 
 Row = tuple[int, int, int, int, int, int, int]
 
@@ -321,3 +321,160 @@ def test_the_ring_needs_no_numpy() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "False"
+
+
+class Passed:
+    """Takes the calls that are not done in the compiled core."""
+
+    def __init__(self) -> None:
+        self.calls: list[object] = []
+
+    def start(self, *args: object, **named: object) -> None:
+        self.calls.append(("start", args, named))
+
+    def stop(self, *args: object, **named: object) -> None:
+        self.calls.append(("stop", args, named))
+
+    def wake(self) -> None:
+        self.calls.append("wake")
+
+
+def named_ring(tmp_path: Path, passed: Passed, capacity: int = 8) -> tuple[Ring, SpanCalls]:
+    """A ring that knows the names a and b, and its calls; this thread has recorded before."""
+    ring = Ring.create(tmp_path / "spans.ring", capacity, number=len, names={"a": 1, "b": 2})
+    ring.begin("a", SPAN)
+    ring.end("a")
+    ring.drain()
+    return ring, ring.calls(SPAN, passed.start, passed.stop, passed.wake)
+
+
+def test_plain_calls_are_done_at_once(tmp_path: Path) -> None:
+    passed = Passed()
+    ring, calls = named_ring(tmp_path, passed)
+
+    before = ring.now()
+    calls.start_op("a")
+    calls.start_op("b")
+    calls.stop_op("a")  # the outer one first: both are kept
+    calls.stop_op("b")
+    after = ring.now()
+
+    found = rows(ring.drain())
+    assert [(row[0], row[2], row[5], row[6]) for row in found] == [(SPAN, 1, -1, -1), (SPAN, 2, -1, -1)]
+    assert all(before <= row[3] <= row[3] + row[4] <= after for row in found)
+    assert passed.calls == []
+
+
+def test_calls_out_of_the_ordinary_are_passed_on_as_they_came(tmp_path: Path) -> None:
+    passed = Passed()
+    _, calls = named_ring(tmp_path, passed)
+    other = threading.Thread(target=calls.start_op, args=("a",))  # has not recorded before
+
+    calls.start_op("a", kind="data")
+    calls.start_op("a", "data")
+    calls.start_op("new")
+    calls.start_op(5)
+    calls.start_op()
+    calls.stop_op("a")
+    calls.stop_op(name="a")
+    other.start()
+    other.join()
+
+    assert passed.calls == [
+        ("start", ("a",), {"kind": "data"}),
+        ("start", ("a", "data"), {}),
+        ("start", ("new",), {}),
+        ("start", (5,), {}),
+        ("start", (), {}),
+        ("stop", ("a",), {}),
+        ("stop", (), {"name": "a"}),
+        ("start", ("a",), {}),
+    ]
+
+
+def test_a_call_that_finds_no_room_is_passed_on_and_its_span_stays_open(tmp_path: Path) -> None:
+    passed = Passed()
+    ring, calls = named_ring(tmp_path, passed, capacity=2)
+    for _ in range(3):
+        calls.start_op("a")
+        calls.stop_op("a")
+
+    assert passed.calls == ["wake", ("stop", ("a",), {})]
+    assert len(rows(ring.take_open(ring.now(), 0))) == 1
+    assert ring.take_dropped() == 0
+
+
+def test_calls_of_a_closed_ring_are_passed_on(tmp_path: Path) -> None:
+    passed = Passed()
+    ring, calls = named_ring(tmp_path, passed)
+
+    ring.close()
+    calls.start_op("a")
+    calls.stop_op("a")
+
+    assert passed.calls == [("start", ("a",), {}), ("stop", ("a",), {})]
+
+
+def test_what_a_passed_on_call_raises_comes_back(tmp_path: Path) -> None:
+    ring, _ = named_ring(tmp_path, Passed())
+    calls = ring.calls(SPAN, str.encode, str.encode, str)  # type: ignore[arg-type]
+
+    with pytest.raises(TypeError):
+        calls.start_op(5)
+
+
+def test_rings_that_take_turns_on_a_thread_keep_their_spans_apart(tmp_path: Path) -> None:
+    rings = [Ring.create(tmp_path / f"{number}.ring", 8) for number in range(6)]
+
+    for ring in rings:
+        ring.begin(1, SPAN)
+    answers = [ring.end(1) for ring in rings] + [ring.end(1) for ring in rings]
+
+    assert answers == [KEPT] * 6 + [NO_SPAN] * 6
+
+
+def test_a_row_may_have_another_number_than_the_name_that_ends_it(ring: Ring) -> None:
+    ring.begin(1, SPAN, 4096, 0, 77)
+
+    assert ring.end(77) == NO_SPAN
+    assert ring.end(1) == KEPT
+    assert [row[2] for row in rows(ring.drain())] == [77]
+
+
+def test_a_span_may_end_at_a_given_moment(ring: Ring) -> None:
+    ring.begin(1, SPAN)
+    end_ns = ring.now()
+
+    ring.end(1, end_ns)
+
+    ((_, _, _, ts_ns, dur_ns, _, _),) = rows(ring.drain())
+    assert ts_ns + dur_ns == end_ns
+
+
+def test_open_spans_of_one_thread_are_cut(ring: Ring) -> None:
+    ring.begin(1, SPAN)
+
+    assert rows(ring.take_open(ring.now(), 64, threading.get_native_id() + 1)) == []
+    assert len(rows(ring.take_open(ring.now(), 64, threading.get_native_id()))) == 1
+
+
+def test_a_number_below_zero_is_asked_for_every_time(tmp_path: Path) -> None:
+    names: dict[str, int] = {}
+    ring = Ring.create(tmp_path / "spans.ring", 8, number=lambda _: -1, names=names)
+
+    for name in ("a", "b"):
+        ring.begin(name, SPAN)
+        ring.end(name)
+
+    assert names == {}
+    assert [row[2] for row in rows(ring.drain())] == [-1, -1]
+
+
+def test_a_ring_in_memory_leaves_no_file(tmp_path: Path) -> None:
+    ring = Ring.create(None, 8)
+
+    ring.begin(1, SPAN)
+    ring.end(1)
+
+    assert [row[2] for row in rows(ring.drain())] == [1]
+    assert list(tmp_path.iterdir()) == []

@@ -43,7 +43,9 @@ extern PyMethodDef scan_methods[];
 extern PyMethodDef dag_methods[];
 extern PyMethodDef ring_methods[];
 extern PyMethodDef pyramid_methods[];
+extern PyMethodDef totals_methods[];
 
 int add_ring_type(PyObject *module);
+int add_totals_type(PyObject *module);
 
 #endif

@@ -14,11 +14,12 @@ static int add_functions(PyObject *module)
     if (getentropy(&seed, sizeof seed) == 0)
         hash_seed = seed;
     PyMethodDef *tables[] = {interval_methods, sweep_methods, nesting_methods, strings_methods,
-                             scan_methods,     dag_methods,   ring_methods,    pyramid_methods};
+                             scan_methods,     dag_methods,   ring_methods,    pyramid_methods,
+                             totals_methods};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0)
             return -1;
-    if (add_ring_type(module) < 0)
+    if (add_ring_type(module) < 0 || add_totals_type(module) < 0)
         return -1;
     return PyModule_AddStringConstant(module, "SOURCES", sources);
 }

@@ -136,24 +136,29 @@ static PyObject *ring_peek(PyObject *self, PyObject *none)
 static PyObject *ring_peek_columns(PyObject *self, PyObject *none)
 {
     (void)none;
-    static const size_t WIDTHS[7] = {1, 4, 4, 8, 8, 8, 8}, FROM[7] = {0, 4, 8, 12, 20, 28, 36};
+    static const size_t WIDTHS[7] = {1, 4, 4, 8, 8, 8, 8};
     Ring *ring = (Ring *)self;
     if (not_usable(ring))
         return NULL;
     uint64_t tail = ring->header->tail, count = usable(ring) ? ready(ring, tail) : 0;
     PyObject *columns = PyTuple_New(7);
-    uint8_t *out[7] = {NULL}, packed[RECORD_BYTES];
+    void *out[7] = {NULL};
     for (int c = 0; columns && c < 7; c++) {
         PyObject *column = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * WIDTHS[c]));
         if (!column || PyTuple_SetItem(columns, c, column) < 0)
             Py_CLEAR(columns);
         else
-            out[c] = (uint8_t *)PyBytes_AsString(column);
+            out[c] = PyBytes_AsString(column);
     }
     for (uint64_t i = 0; columns && i < count; i++) {
-        ring_pack(packed, slot_at(ring, tail + i));
-        for (int c = 0; c < 7; c++)
-            memcpy(out[c] + i * WIDTHS[c], packed + FROM[c], WIDTHS[c]);
+        const Slot *slot = slot_at(ring, tail + i);
+        ((uint8_t *)out[0])[i] = slot->kind;
+        ((int32_t *)out[1])[i] = slot->thread;
+        ((int32_t *)out[2])[i] = slot->name_id;
+        ((int64_t *)out[3])[i] = slot->ts_ns;
+        ((int64_t *)out[4])[i] = slot->dur_ns;
+        ((int64_t *)out[5])[i] = slot->value;
+        ((int64_t *)out[6])[i] = slot->ref;
     }
     return columns;
 }
