@@ -3,7 +3,8 @@
     python -m fuzz.native_core [MINUTES]
 
 Compiles a copy of the core with AddressSanitizer and UndefinedBehaviorSanitizer, runs its unit tests against it,
-then feeds the scanner and the ring reader damaged traces until the time is over. Needs gcc or clang.
+then feeds the scanner and the ring reader damaged traces until the time is over. Needs gcc or clang. The turns of
+a seed are the same on every machine; `fuzz.readers --sanitize` runs a number of them too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fuzz.mutate import mutate
@@ -42,15 +44,13 @@ def build_copy(folder: Path) -> dict[str, str]:
     }
 
 
-def fuzz(seconds: float) -> None:
-    """Scan mutated traces and mutated rings until the time is over; the sanitizers end the process on a fault."""
+def fuzz(seed: int, turns: Iterable[int]) -> bool:
+    """Scan mutated traces and mutated rings; the sanitizers end the process on a fault."""
     from ascend_sn._native import _core, trace_scan
     from ascend_sn._native.ring import Ring
 
-    print("fuzzing", _core.__file__, flush=True)
-    dice, turns = random.Random(time.time_ns()), 0
-    seeds = [event_list(dice) for _ in range(30)]
-    trace_scan._PIECE_SIZE = 500  # type: ignore[misc]
+    piece_size, trace_scan._PIECE_SIZE = trace_scan._PIECE_SIZE, 500  # type: ignore[misc]
+    done = 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "spans.ring"
         ring = Ring.create(path, 16)
@@ -58,22 +58,37 @@ def fuzz(seconds: float) -> None:
             ring.begin(number, 16)
             ring.append(1, 2, number, 4, 5, 6, 7)
         whole = path.read_bytes()
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            turns += 1
-            data = mutate(dice.choice(seeds), dice)
-            size = dice.choice((37, 1000, 1 << 16))
-            for block in trace_scan.scan_blocks(
-                data, KEYS, keep_other_args=dice.random() < 0.5, threads=dice.choice((1, 3)), block_bytes=size
-            ):
-                for column in block.args.values():
-                    assert len(column.kind) == block.count
-                assert len(list(block.strings)) == len(block.strings)
+        for turn in turns:
+            dice = random.Random(f"core {seed} {turn}")
+            _scan(mutate(event_list(dice), dice), dice)
             header = bytearray(whole)
             at = dice.randrange(256)
             header[at : at + 8] = dice.randbytes(8)
             _core.ring_recover(header[: dice.choice((len(header), dice.randrange(len(header))))])
-    print(f"{turns} turns, no fault")
+            done += 1
+    trace_scan._PIECE_SIZE = piece_size  # type: ignore[misc]
+    print(f"core: {done} turns of seed {seed}, no fault ({_core.__file__})", flush=True)
+    return True
+
+
+def _scan(data: bytes, dice: random.Random) -> None:
+    from ascend_sn._native import trace_scan
+
+    size = dice.choice((37, 1000, 1 << 16))
+    for block in trace_scan.scan_blocks(
+        data, KEYS, keep_other_args=dice.random() < 0.5, threads=dice.choice((1, 3)), block_bytes=size
+    ):
+        for column in block.args.values():
+            assert len(column.kind) == block.count
+        assert len(list(block.strings)) == len(block.strings)
+
+
+def until(seconds: float) -> Iterator[int]:
+    """Count turns until the time is over."""
+    end, turn = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        yield turn
+        turn += 1
 
 
 def event_list(dice: random.Random) -> bytes:
@@ -93,7 +108,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         environment = build_copy(Path(folder))
         tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(ROOT / "tests/unit/_native")]
-        code = f"from fuzz.native_core import fuzz; fuzz({60 * minutes})"
+        code = f"from fuzz.native_core import fuzz, until; fuzz({time.time_ns()}, until({60 * minutes}))"
         for command in (tests, [sys.executable, "-c", code]):
             subprocess.run(command, env=environment, cwd=ROOT, check=True)
 

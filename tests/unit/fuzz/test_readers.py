@@ -1,4 +1,4 @@
-"""A bounded number of turns of every fuzz target; `make fuzz` runs many, with sanitizers."""
+"""A bounded number of turns of every fuzz target, those that reach C with sanitizers on; `make fuzz` runs many."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ def test_damaged_files_are_read_or_refused_in_words(target: str) -> None:
     assert (done.returncode, done.stdout.count("no fault")) == (0, 1), done.stdout + done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler that has the sanitizers")
 def test_no_reader_makes_the_core_touch_memory_that_is_not_its_own() -> None:
     command = [sys.executable, "-m", "fuzz.readers", "--sanitize", "--runs", "100", "--seed", "7"]
 
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
-    assert (done.returncode, done.stdout.count("no fault")) == (0, 3), done.stdout + done.stderr
+    assert (done.returncode, done.stdout.count("no fault")) == (0, 4), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("target", list(SEEDS))
