@@ -46,7 +46,9 @@ from ascend_sn.analysis import (
     overlap_contention as _overlap_contention,
     pipeline_bubble as _pipeline_bubble,
     profiler_overhead as _profiler_overhead,
+    rank_pairs as _rank_pairs,
     rank_presence as _rank_presence,
+    rank_waits as _rank_waits,
     roofline as _roofline,
     slow_instances as _slow_instances,
     stage_imbalance as _stage_imbalance,
@@ -79,6 +81,8 @@ ANALYSES: tuple[Analysis, ...] = (
     _communication_grade.ANALYSIS,
     _copies.ANALYSIS,
     _link_matrix.ANALYSIS,
+    _rank_pairs.ANALYSIS,
+    _rank_waits.ANALYSIS,
     _memory_peak.ANALYSIS,
     _memory_by_operator.ANALYSIS,
     _memory_at_peak.ANALYSIS,
@@ -161,6 +165,8 @@ communication_summary = _public(_communication_summary.ANALYSIS)
 communication_grade = _public(_communication_grade.ANALYSIS)
 copies = _public(_copies.ANALYSIS)
 link_matrix = _public(_link_matrix.ANALYSIS)
+rank_pairs = _public(_rank_pairs.ANALYSIS)
+rank_waits = _public(_rank_waits.ANALYSIS)
 memory_peak = _public(_memory_peak.ANALYSIS)
 memory_by_operator = _public(_memory_by_operator.ANALYSIS)
 memory_at_peak = _public(_memory_at_peak.ANALYSIS)
@@ -237,7 +243,9 @@ __all__ = [
     "operator_statistics",
     "pipeline_bubble",
     "profiler_overhead",
+    "rank_pairs",
     "rank_presence",
+    "rank_waits",
     "result",
     "roofline",
     "slow_instances",

@@ -62,7 +62,7 @@ class Activity:
 
 def activities(db: DuckDBPyConnection) -> list[Activity]:
     """Return the activity of every profile that has kernels, by profile_id."""
-    kernels = db.sql("""
+    kernels = db.execute("""
         select kernel.profile_id, kernel.rank,
                kernel.ts_ns                              as start_ns,
                kernel.ts_ns + kernel.dur_ns              as end_ns,
@@ -79,7 +79,7 @@ def activities(db: DuckDBPyConnection) -> list[Activity]:
         where kernel.kind in ('compute', 'fused', 'communication', 'copy')
         order by kernel.profile_id, kernel.ts_ns, kernel.kernel_id
     """).fetchnumpy()
-    steps = db.sql("""
+    steps = db.execute("""
         select profile_id, step_id::bigint as step_id, step, ts_ns as start_ns, ts_ns + dur_ns as end_ns, origin
         from step
         order by profile_id, ts_ns

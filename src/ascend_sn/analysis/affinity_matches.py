@@ -79,7 +79,7 @@ def affinity_matches(db: DuckDBPyConnection) -> DuckDBPyRelation:
         and what is inside; null where nothing is linked), share_ratio (of the summed kernel time),
         example_operator_id, module (of the example, where known); by profile and device_ns.
     """
-    found = db.sql("""
+    found = db.execute("""
         with launched as (
             select profile_id, operator_id, sum(dur_ns)::bigint as device_ns, count(*) as kernels
             from kernel
@@ -95,7 +95,7 @@ def affinity_matches(db: DuckDBPyConnection) -> DuckDBPyRelation:
         order by operator.profile_id, thread, ts_ns, dur_ns desc, operator.operator_id
     """).fetchnumpy()
     whole = dict(
-        db.sql(
+        db.execute(
             "select profile_id, sum(dur_ns)::bigint from kernel where kind in ('compute', 'fused') group by 1"
         ).fetchall()
     )

@@ -47,7 +47,7 @@ def allocator_cost(db: DuckDBPyConnection) -> DuckDBPyRelation:
         total.
     """
     classified = classify_calls(db)
-    found = db.sql(f"""
+    found = db.execute(f"""
         select call.profile_id, profile.rank, call.name, call.ts_ns as start_ns, call.ts_ns + call.dur_ns as end_ns
         from {classified} call
         left join profile using (profile_id)

@@ -58,7 +58,7 @@ def combined_differences(db: DuckDBPyConnection) -> DuckDBPyRelation:
         other_value, other_ranks (the first ten, by commas; `?` for an unknown rank), other_count (profiles that have
         the other value). `absent` stands for a setting that a capture does not have. Sorted by setting and value.
     """
-    columns = db.sql(f"select * from {COMBINED_VIEW} order by profile_id").fetchnumpy()
+    columns = db.execute(f"select * from {COMBINED_VIEW} order by profile_id").fetchnumpy()
     captures = [
         (rank, _settings(kind, name, form, versions, config))
         for rank, kind, name, form, versions, config in zip(

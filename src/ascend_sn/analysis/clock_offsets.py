@@ -69,7 +69,7 @@ def combined_offsets(db: DuckDBPyConnection) -> DuckDBPyRelation:
         where none was measured), calls (common ones), method (`reference`; `collectives`; `host`: same host,
         hence the same clock; `unknown`), reason (why it is unknown).
     """
-    rows = offsets_between(db.sql(f"select * from {COMBINED_VIEW}").fetchnumpy())
+    rows = offsets_between(db.execute(f"select * from {COMBINED_VIEW}").fetchnumpy())
     return rows_relation(db, rows, OFFSET_TYPES)
 
 

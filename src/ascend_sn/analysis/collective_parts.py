@@ -53,7 +53,7 @@ def combined_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
         reducescatter and all-to-all, 1 for broadcast and reduce; null where the exact group size n is unknown),
         by profile and time.
     """
-    calls = db.sql(f"""
+    calls = db.execute(f"""
         select part.profile_id, part.rank, profile.host, group_id, op, sequence, ts_ns, dur_ns
         from {COMBINED_VIEW} part
         left join profile using (profile_id)

@@ -75,7 +75,7 @@ def combined_summary(db: DuckDBPyConnection) -> DuckDBPyRelation:
 
 
 def _exposures(db: DuckDBPyConnection) -> list[dict[str, Any]]:
-    calls = db.sql("""
+    calls = db.execute("""
         select profile_id, op, ts_ns as start_ns, ts_ns + dur_ns as end_ns
         from collective
         order by profile_id, ts_ns

@@ -47,7 +47,7 @@ def copies(db: DuckDBPyConnection) -> DuckDBPyRelation:
         whole capture), exposed_share_ratio = exposed_ns / window_ns, size_bytes (null where no size was recorded),
         sized_calls (copies with a size), bandwidth_bytes_per_s (bytes over time of those); by profile and total.
     """
-    found = db.sql("""
+    found = db.execute("""
         select profile_id, rank, coalesce(copy_direction, '') as direction,
                case when name ilike '%pageable%' then 'pageable' when name ilike '%pinned%' then 'pinned' else '' end
                    as host_memory,

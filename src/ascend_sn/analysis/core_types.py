@@ -85,7 +85,7 @@ def metadata_operators() -> list[str]:
 
 
 def _on_cores(db: DuckDBPyConnection) -> list[dict[str, Any]]:
-    found = db.sql("""
+    found = db.execute("""
         with busy as (
             select kernel.profile_id, kernel.rank, coalesce(kernel.op_type, kernel.name) as op_type, core_type,
                    kernel.input_dtypes, operator.name as operator_name, kernel.dur_ns,

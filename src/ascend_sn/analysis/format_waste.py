@@ -68,7 +68,7 @@ def format_waste(db: DuckDBPyConnection) -> DuckDBPyRelation:
         summed kernel time), inverse_pairs (null where shapes were not collected), inverse_ns (both kernels of
         all pairs), inverse_share_ratio (of the summed kernel time); by profile and total.
     """
-    found = db.sql("""
+    found = db.execute("""
         select profile_id, rank, coalesce(op_type, name) as op_type, kind, coalesce(device_id, -1)::bigint as device_id,
                coalesce(stream, '') as stream, dur_ns, input_shapes, input_dtypes, input_formats,
                output_shapes, output_dtypes, output_formats

@@ -55,7 +55,7 @@ def fragmentation(db: DuckDBPyConnection) -> DuckDBPyRelation:
         framework's pools, on the row of the pools; null where the process was not recorded); by profile and
         reserved_bytes.
     """
-    found = db.sql("""
+    found = db.execute("""
         with levels as (
             select profile_id, rank, component, ts_ns, reserved_bytes, allocated_bytes
             from memory_sample
@@ -114,7 +114,7 @@ def fragmentation(db: DuckDBPyConnection) -> DuckDBPyRelation:
 def _failures(db: DuckDBPyConnection) -> dict[tuple[int, str | None], dict[str, Any]]:
     """The first failed request of each profile and device, and the blocks that were free then."""
     found: dict[tuple[int, str | None], dict[str, Any]] = {}
-    for profile_id, device, count, ts_ns, size in db.sql("""
+    for profile_id, device, count, ts_ns, size in db.execute("""
         select profile_id, device, count(*), min(ts_ns), arg_min(size_bytes, ts_ns)
         from memory_event
         where kind = 'oom'

@@ -218,7 +218,7 @@ class _HostSide:
             """,
         )
         self._waits: dict[int, dict[tuple[int | None, str | None], Intervals]] = {}
-        for profile_id, device, stream, start, end in db.sql("""
+        for profile_id, device, stream, start, end in db.execute("""
             select profile_id, device_id, stream, list(ts_ns order by ts_ns), list(ts_ns + dur_ns order by ts_ns)
             from kernel
             where kind = 'sync' and dur_ns > 0
@@ -258,7 +258,7 @@ class _HostSide:
 
 def _unions(db: DuckDBPyConnection, query: str) -> dict[int, dict[str, Intervals]]:
     """Merge the intervals of each profile and name."""
-    found = db.sql(f"select * from ({query}) order by profile_id, start_ns").fetchnumpy()
+    found = db.execute(f"select * from ({query}) order by profile_id, start_ns").fetchnumpy()
     sets: dict[int, dict[str, Intervals]] = {}
     for profile_id, part in grouped(found["profile_id"]).items():
         name = np.asarray(found["name"][part])

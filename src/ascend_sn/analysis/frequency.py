@@ -53,13 +53,13 @@ def frequency(db: DuckDBPyConnection) -> DuckDBPyRelation:
         frequency), low_ns (of it, below 98 % of rated), low_ratio = low_ns / busy_ns, slow_kernels
         (`slow_instances`), slow_while_low (those that started while it was low).
     """
-    samples = db.sql("""
+    samples = db.execute("""
         select profile_id, name, ts_ns, value
         from counter
         where unit = 'MHz' and name ilike '%freq%'
         order by profile_id, name, ts_ns
     """).fetchnumpy()
-    chips = dict(db.sql("select profile_id, device_name from profile").fetchall())
+    chips = dict(db.execute("select profile_id, device_name from profile").fetchall())
     slow: dict[int, list[int]] = {}
     for profile_id, ts_ns in slow_instances(db).select("profile_id, ts_ns").fetchall():
         slow.setdefault(profile_id, []).append(ts_ns)

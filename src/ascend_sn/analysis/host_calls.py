@@ -47,7 +47,7 @@ def classify_calls(db: DuckDBPyConnection) -> str:
 
     Its columns: profile_id, host_call_id, thread, name, class, ts_ns, dur_ns.
     """
-    distinct: list[tuple[Any, ...]] = db.sql("select distinct level, name from host_call").fetchall()
+    distinct: list[tuple[Any, ...]] = db.execute("select distinct level, name from host_call").fetchall()
     known = [(level, name, class_of_call(level, name)) for level, name in distinct]
     db.execute(f"create or replace temp table {_CLASS_TABLE}_names (level varchar, name varchar, class varchar)")
     named = [row for row in known if row[2] is not None]

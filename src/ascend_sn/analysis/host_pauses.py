@@ -63,7 +63,7 @@ def host_pauses(db: DuckDBPyConnection) -> DuckDBPyRelation:
     busy = {one.profile_id: union(one.start, one.end) for one in activities(db)}
     steps = {
         profile_id: (count, total)
-        for profile_id, count, total in db.sql("""
+        for profile_id, count, total in db.execute("""
             select profile_id, count(*), sum(dur_ns)::bigint from step where origin <> 'inferred' group by profile_id
         """).fetchall()
     }
@@ -181,7 +181,7 @@ def _summed(
 def _blocking_launches(db: DuckDBPyConnection, steps: dict[int, tuple[int, int]]) -> list[dict[str, Any]]:
     classified = classify_calls(db)
     rows = []
-    for profile_id, rank, launches, blocked, total, longest in db.sql(f"""
+    for profile_id, rank, launches, blocked, total, longest in db.execute(f"""
         with outer_calls as (
             select call.*, lead(class) over thread as next_class, lead(call.ts_ns) over thread as next_ns,
                    lead(dur_ns) over thread as next_dur_ns

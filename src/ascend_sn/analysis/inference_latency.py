@@ -82,7 +82,7 @@ def inference_latency(db: DuckDBPyConnection) -> DuckDBPyRelation:
         """,
         {"domain": REQUEST_DOMAIN},
     ).fetchnumpy()
-    kernels = db.sql("""
+    kernels = db.execute("""
         select profile_id,
                case when kind <> 'copy' then 'work'
                     when copy_direction is null then 'copy'

@@ -54,19 +54,19 @@ def input_pipeline(db: DuckDBPyConnection) -> DuckDBPyRelation:
         window_ns, grade (none, moderate from 5 %, high from 20 %), bottleneck (`data` when data_ns >= 0.8 x
         compute_ns, else `compute`), source (`ranges`, `logged` or both).
     """
-    steps = db.sql("""
+    steps = db.execute("""
         select profile_id, ts_ns as start_ns, ts_ns + dur_ns as end_ns
         from step
         where origin <> 'inferred'
         order by profile_id, ts_ns
     """).fetchnumpy()
-    ranges = db.sql("""
+    ranges = db.execute("""
         select profile_id, phase, ts_ns as start_ns, ts_ns + dur_ns as end_ns
         from operator
         where phase <> 'other'
         order by profile_id, ts_ns
     """).fetchnumpy()
-    logged = db.sql("""
+    logged = db.execute("""
         select profile_id, ts_ns, round(value * 1e9)::bigint as data_ns
         from metric
         where name = 'data_time'
@@ -75,7 +75,7 @@ def input_pipeline(db: DuckDBPyConnection) -> DuckDBPyRelation:
     parts = grouped(steps["profile_id"]), grouped(ranges["profile_id"]), grouped(logged["profile_id"])
     nothing = slice(0, 0)
     rows = []
-    for profile_id, rank in db.sql("select profile_id, rank from profile order by profile_id").fetchall():
+    for profile_id, rank in db.execute("select profile_id, rank from profile order by profile_id").fetchall():
         row = _verdict(
             {name: column[parts[0].get(profile_id, nothing)] for name, column in steps.items()},
             {name: column[parts[1].get(profile_id, nothing)] for name, column in ranges.items()},

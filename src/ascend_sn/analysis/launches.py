@@ -45,7 +45,7 @@ class Launches:
 
 def launches(db: DuckDBPyConnection) -> dict[int, Launches]:
     """Return the launches of every profile that has kernels."""
-    found = db.sql("""
+    found = db.execute("""
         select kernel.profile_id,
                call.ts_ns                         as call_start,
                call.ts_ns + call.dur_ns           as call_end,

@@ -60,7 +60,7 @@ def leak_sites(db: DuckDBPyConnection) -> DuckDBPyRelation:
         count_per_step and bytes_per_step (each: mean survivors of a step), is_leak; by profile, is_leak and
         bytes_per_step.
     """
-    blocks = db.sql("""
+    blocks = db.execute("""
         with events as (
             select profile_id, rank, kind, size_bytes, coalesce(device, 'device') as device, ts_ns,
                    operator_id, operator_name, stack_id,
@@ -79,14 +79,14 @@ def leak_sites(db: DuckDBPyConnection) -> DuckDBPyRelation:
         operator_id) where kind = 'alloc' and events.profile_id in (select profile_id from step) order by
         events.profile_id, device, operator_name, stack_id, events.ts_ns, size_bytes
     """).fetchnumpy()
-    steps = db.sql("""
+    steps = db.execute("""
         select profile_id, ts_ns as start_ns, ts_ns + dur_ns as end_ns
         from step
         order by profile_id, ts_ns
     """).fetchnumpy()
     frames = {
         (profile_id, stack_id): text
-        for profile_id, stack_id, text in db.sql("""
+        for profile_id, stack_id, text in db.execute("""
             select distinct stack.profile_id, stack.stack_id, split_part(frames, chr(10), 1)
             from stack
         """).fetchall()

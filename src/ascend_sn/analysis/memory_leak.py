@@ -65,7 +65,7 @@ def memory_leak(db: DuckDBPyConnection) -> DuckDBPyRelation:
         step), capacity_bytes (as logged), steps_left (null unless it leaks and the capacity is known); by
         profile and growth.
     """
-    steps = db.sql("""
+    steps = db.execute("""
         select profile_id, step_id::bigint as step_id, step, ts_ns as start_ns, ts_ns + dur_ns as end_ns
         from step
         order by profile_id, ts_ns, step_id

@@ -76,7 +76,7 @@ def mfu(db: DuckDBPyConnection, table: Sequence[Chip] | None = None) -> DuckDBPy
     groups: dict[int, list[OperatorGroup]] = {}
     for group in operator_groups(db, table, only_steps=True):
         groups.setdefault(group.row["profile_id"], []).append(group)
-    names = dict(db.sql("select profile_id, device_name from profile").fetchall())
+    names = dict(db.execute("select profile_id, device_name from profile").fetchall())
     stated = dict(
         db.execute(
             """

@@ -65,7 +65,7 @@ def module_tree(db: DuckDBPyConnection) -> DuckDBPyRelation:
         (null where no allocation is tied to an operator); totals include the modules inside. By profile, phase
         and path.
     """
-    operators = db.sql("""
+    operators = db.execute("""
         with launched as (
             select profile_id, operator_id, sum(dur_ns)::bigint as device_ns, count(*) as kernels
             from kernel

@@ -88,7 +88,7 @@ def contention(db: DuckDBPyConnection) -> DuckDBPyRelation:
 
 
 def _timed(db: DuckDBPyConnection) -> DuckDBPyRelation:
-    found = db.sql("""
+    found = db.execute("""
         select profile_id, rank, 'compute' as kind, coalesce(op_type, name) as op_type,
                concat_ws(' ', core_type, input_shapes, '->', output_shapes) as what, ts_ns, ts_ns + dur_ns as end_ns,
                dur_ns

@@ -101,7 +101,7 @@ def combined_bubble(db: DuckDBPyConnection) -> DuckDBPyRelation:
     columns = ", ".join(_TYPES)
     rows = [
         dict(zip(_TYPES, values, strict=True))
-        for values in db.sql(f"select {columns} from {COMBINED_VIEW} order by profile_id").fetchall()
+        for values in db.execute(f"select {columns} from {COMBINED_VIEW} order by profile_id").fetchall()
     ]
     told = [row["micro_batches"] for row in rows if row["micro_batches"] is not None]
     for row in rows:

@@ -62,7 +62,7 @@ def stage_imbalance(db: DuckDBPyConnection) -> DuckDBPyRelation:
         over the whole capture where there are none).
     """
     stages = stages_of_profiles(db)
-    found = db.sql("""
+    found = db.execute("""
         with steps as (
             select profile_id, count(*) as steps
             from step
@@ -100,7 +100,7 @@ def combined_imbalance(db: DuckDBPyConnection) -> DuckDBPyRelation:
         op_excess, the largest first.
     """
     columns = ", ".join(_PER_PROFILE)
-    found = db.sql(f"select {columns} from {COMBINED_VIEW} order by all").fetchall()
+    found = db.execute(f"select {columns} from {COMBINED_VIEW} order by all").fetchall()
     per_rank: dict[int, dict[int, dict[tuple[str, str | None], float]]] = {}
     count = 0
     for profile_id, _, stage, stage_count, op_type, shapes, _, ns in found:

@@ -154,7 +154,7 @@ def _stage(
 
 def _receives(db: DuckDBPyConnection) -> dict[tuple[int, int], int]:
     """Sum of the receives of each step, and of the whole capture under NO_STEP: the exporters' bubble."""
-    found = db.sql("""
+    found = db.execute("""
         select collective.profile_id, coalesce(kernel.step_id, -1) as step_id, sum(collective.dur_ns)::bigint
         from collective
         left join kernel using (profile_id, kernel_id)

@@ -147,7 +147,7 @@ def _cause(sides: tuple[Any, Any], parts: dict[int, dict[str, int]], shift: floa
 
 
 def _steps(db: DuckDBPyConnection) -> dict[int, dict[str, Any]]:
-    steps = db.sql("""
+    steps = db.execute("""
         select profile_id, rank, step_id::bigint as step_id, step, ts_ns, dur_ns, origin
         from step
         order by profile_id, ts_ns, step_id

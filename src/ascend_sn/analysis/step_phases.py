@@ -114,7 +114,7 @@ def _layers(activity: Activity, host: dict[str, Intervals]) -> list[tuple[str, I
 
 def _host_ranges(db: DuckDBPyConnection) -> dict[int, dict[str, Intervals]]:
     """Union of the operators of each phase, per profile."""
-    found = db.sql("""
+    found = db.execute("""
         select profile_id, phase, ts_ns as start_ns, ts_ns + dur_ns as end_ns
         from operator
         where phase in ('data', 'forward', 'backward', 'optimizer')

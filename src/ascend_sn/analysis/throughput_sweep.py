@@ -110,7 +110,7 @@ def throughput_sweep(db: DuckDBPyConnection) -> DuckDBPyRelation:
     """
     found: dict[int, dict[int, list[int]]] = {}
     ranks: dict[int, int | None] = {}
-    for profile_id, rank, name, dur_ns in db.sql("""
+    for profile_id, rank, name, dur_ns in db.execute("""
         select profile_id, rank, name, dur_ns
         from span
         where name ilike '%batch%' and dur_ns > 0
