@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.analysis.relations import worked_out_once
 from ascend_sn.model.rows import Bool, Int64
 
 __all__ = ["COMMUNICATION", "COMPUTE", "COPY", "NO_STEP", "Activity", "Windows", "activities", "grouped"]
@@ -60,6 +61,7 @@ class Activity:
         return self.start[chosen], self.end[chosen]
 
 
+@worked_out_once
 def activities(db: DuckDBPyConnection) -> list[Activity]:
     """Return the activity of every profile that has kernels, by profile_id."""
     kernels = db.execute("""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from ascend_sn.analysis.collective_parts import collective_parts, combined_parts
+from ascend_sn.analysis.collective_parts import completed_parts
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
 from ascend_sn.analysis.relations import rows_relation
 from ascend_sn.analysis.trend import theil_sen
@@ -45,23 +45,21 @@ _TYPES: Final = {
 
 
 def alpha_beta(db: DuckDBPyConnection) -> DuckDBPyRelation:
-    """List the collectives with the transport that moved most of their bytes.
+    """List the transport that moved most bytes of each collective.
 
     Args:
         db: A connection with the tables `collective`, `kernel`, `step`, `link`.
 
     Returns:
-        `collective_parts` with transport (not LOCAL; null where no link was recorded).
+        profile_id, collective_id, transport (not LOCAL), of the collectives of which links were recorded.
     """
-    parts = collective_parts(db).set_alias("parts")
-    carried = db.sql("""
+    return db.sql("""
         select profile_id, collective_id, arg_max(transport, (size_bytes, transport)) as transport
         from link
         where collective_id is not null and transport <> 'LOCAL'
         group by profile_id, collective_id
-    """).set_alias("carried")
-    same_call = "parts.profile_id = carried.profile_id and parts.collective_id = carried.collective_id"
-    return parts.join(carried, same_call, how="left").select("parts.*, carried.transport")
+        order by profile_id, collective_id
+    """)
 
 
 def combined_fit(db: DuckDBPyConnection) -> DuckDBPyRelation:
@@ -80,18 +78,16 @@ def combined_fit(db: DuckDBPyConnection) -> DuckDBPyRelation:
         knee), small_bytes_ratio (share of the bytes in them), alpha_time_ratio (alpha of all calls over their
         transit, at most 1); sorted by transit.
     """
-    parts = combined_parts(db).set_alias("parts")
-    carried = db.sql(f"select profile_id, collective_id, transport from {COMBINED_VIEW}").set_alias("carried")
-    found = (
-        parts.join(carried, "profile_id, collective_id")
-        .filter("size_bytes > 0 and transit_ns > 0")
-        .aggregate(
-            "group_id, op, transport, list(size_bytes order by profile_id, collective_id) as size_bytes, "
-            "list(transit_ns order by profile_id, collective_id) as transit_ns",
-            "group_id, op, transport",
-        )
-        .fetchall()
-    )
+    parts = completed_parts(db)  # noqa: F841 - DuckDB finds it by the variable's name
+    found = db.execute(f"""
+        select group_id, op, transport,
+               list(size_bytes order by profile_id, collective_id) as size_bytes,
+               list(transit_ns order by profile_id, collective_id) as transit_ns
+        from parts
+        left join {COMBINED_VIEW} using (profile_id, collective_id)
+        where size_bytes > 0 and transit_ns > 0
+        group by group_id, op, transport
+    """).fetchall()
     rows = [
         {"group_id": group, "op": op, "transport": transport, **_fit(np.array(sizes), np.array(transits))}
         for group, op, transport, sizes, transits in found

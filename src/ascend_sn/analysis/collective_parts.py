@@ -6,11 +6,13 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from ascend_sn.analysis.clock_offsets import OFFSET_TYPES, offsets_between
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
-from ascend_sn.analysis.relations import materialise, rows_relation
+from ascend_sn.analysis.relations import materialise, rows_relation, worked_out_once
 
-__all__ = ["ANALYSIS", "collective_parts"]
+__all__ = ["ANALYSIS", "collective_parts", "completed_parts"]
 
 _OFFSETS = "offset_of_profile"
+_RECORDED = "recorded_parts"
+_COMPLETED = "completed_parts"
 
 
 def collective_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
@@ -36,6 +38,18 @@ def collective_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
     """)
 
 
+def completed_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
+    """Return the parts completed across ranks, as `combined_parts` does, for analyses that go on from there."""
+    _completed(db)
+    return db.table(_COMPLETED)
+
+
+@worked_out_once
+def _completed(db: DuckDBPyConnection) -> None:
+    materialise(db, _RECORDED, collective_parts(db))
+    materialise(db, _COMPLETED, _completing(db, _RECORDED))
+
+
 def combined_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
     """Complete the parts across ranks: dur = transit + wait + idle.
 
@@ -53,9 +67,13 @@ def combined_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
         reducescatter and all-to-all, 1 for broadcast and reduce; null where the exact group size n is unknown),
         by profile and time.
     """
+    return _completing(db, COMBINED_VIEW)
+
+
+def _completing(db: DuckDBPyConnection, parts: str) -> DuckDBPyRelation:
     calls = db.execute(f"""
         select part.profile_id, part.rank, profile.host, group_id, op, sequence, ts_ns, dur_ns
-        from {COMBINED_VIEW} part
+        from {parts} part
         left join profile using (profile_id)
         order by part.profile_id, group_id, sequence
     """).fetchnumpy()
@@ -68,7 +86,7 @@ def combined_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
         ),
         calls as (
             select part.*, members_expected, coalesce(members_exact, false) as members_exact
-            from {COMBINED_VIEW} part
+            from {parts} part
             left join groups using (group_id)
         ),
         aligned as (

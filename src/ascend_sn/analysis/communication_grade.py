@@ -6,7 +6,7 @@ from typing import Final
 
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from ascend_sn.analysis.collective_parts import collective_parts, combined_parts
+from ascend_sn.analysis.collective_parts import completed_parts
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
 from ascend_sn.analysis.step_breakdown import step_breakdown
 
@@ -17,26 +17,22 @@ GRADES: Final = ((0.50, "extreme"), (0.30, "severe"), (0.15, "slight"), (0.0, "n
 
 
 def communication_grade(db: DuckDBPyConnection) -> DuckDBPyRelation:
-    """List the collectives beside the exposed communication of their profile.
+    """List the exposed communication of each profile.
 
     Args:
         db: A connection with the tables `collective`, `kernel`, `operator`, `step`.
 
     Returns:
-        `collective_parts` with exposed_comm_ns and window_ns, summed over the windows of the row's profile.
+        profile_id, exposed_comm_ns and window_ns, summed over the windows of the profile.
     """
-    parts = collective_parts(db).set_alias("parts")
-    exposed = (
-        step_breakdown(db)
-        .filter("scope = 'whole capture' or origin <> 'inferred'")
-        .aggregate(
-            "profile_id, sum(exposed_comm_ns)::bigint as exposed_comm_ns, sum(window_ns)::bigint as window_ns",
-            "profile_id",
-        )
-        .set_alias("exposed")
-    )
-    chosen = "parts.*, exposed.exposed_comm_ns, exposed.window_ns"
-    return parts.join(exposed, "parts.profile_id = exposed.profile_id").select(chosen)
+    windows = step_breakdown(db)  # noqa: F841 - DuckDB finds it by the variable's name
+    return db.sql("""
+        select profile_id, sum(exposed_comm_ns)::bigint as exposed_comm_ns, sum(window_ns)::bigint as window_ns
+        from windows
+        where scope = 'whole capture' or origin <> 'inferred'
+        group by profile_id
+        order by profile_id
+    """)
 
 
 def combined_grade(db: DuckDBPyConnection) -> DuckDBPyRelation:
@@ -54,21 +50,20 @@ def combined_grade(db: DuckDBPyConnection) -> DuckDBPyRelation:
         exposed transit, `slight` from 15 %, `severe` from 30 %, `extreme` from 50 %; null where the unknown part
         could change it); by profile.
     """
-    completed = combined_parts(db).set_alias("completed")
-    exposed = db.sql(f"select profile_id, collective_id, exposed_comm_ns, window_ns from {COMBINED_VIEW}")
-    summed = completed.join(exposed, "profile_id, collective_id").aggregate(  # noqa: F841 - found by its name
-        """
-        profile_id, any_value(rank) as rank, any_value(window_ns) as window_ns,
-        any_value(exposed_comm_ns) as exposed_comm_ns,
-        nullif(sum(dur_ns), 0)                                                     as elapsed_ns,
-        coalesce(sum(transit_ns) filter (where method is not null), 0)             as transit_ns,
-        coalesce(sum(wait_ns) filter (where method is not null and transit_ns is not null), 0) as wait_ns,
-        coalesce(sum(dur_ns) filter (where method is null or transit_ns is null), 0) as unknown_ns
-        """,
-        "profile_id",
-    )
+    completed = completed_parts(db)  # noqa: F841 - DuckDB finds it by the variable's name
     return db.sql(f"""
-        with parts as (
+        with summed as (
+            select profile_id, any_value(rank) as rank, any_value(window_ns) as window_ns,
+                   any_value(exposed_comm_ns) as exposed_comm_ns,
+                   nullif(sum(dur_ns), 0) as elapsed_ns,
+                   coalesce(sum(transit_ns) filter (where method is not null), 0) as transit_ns,
+                   coalesce(sum(wait_ns) filter (where method is not null and transit_ns is not null), 0) as wait_ns,
+                   coalesce(sum(dur_ns) filter (where method is null or transit_ns is null), 0) as unknown_ns
+            from completed
+            join {COMBINED_VIEW} using (profile_id)
+            group by profile_id
+        ),
+        parts as (
             select profile_id, rank, window_ns, exposed_comm_ns,
                    coalesce(round(exposed_comm_ns * transit_ns / elapsed_ns), 0)::bigint as exposed_transit_ns,
                    coalesce(round(exposed_comm_ns * wait_ns / elapsed_ns), 0)::bigint    as exposed_wait_ns,

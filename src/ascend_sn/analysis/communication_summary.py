@@ -9,7 +9,7 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from ascend_sn._native.intervals import intersect, subtract, union
 from ascend_sn.analysis.activity import COMPUTE, Activity, activities, grouped
-from ascend_sn.analysis.collective_parts import collective_parts, combined_parts
+from ascend_sn.analysis.collective_parts import completed_parts
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
 from ascend_sn.analysis.relations import rows_relation
 
@@ -24,18 +24,16 @@ _EXPOSURE: Final = {
 
 
 def communication_summary(db: DuckDBPyConnection) -> DuckDBPyRelation:
-    """List the parts of the collectives beside the exposed time of their primitive.
+    """List the exposed time of each primitive.
 
     Args:
         db: A connection with the tables `collective`, `kernel`, `step`.
 
     Returns:
-        `collective_parts` with exposed_ns and window_ns of the row's primitive.
+        One row per profile and primitive: profile_id, op, exposed_ns (null for a profile without kernels),
+        window_ns (all steps, or the whole capture).
     """
-    parts = collective_parts(db).set_alias("parts")
-    exposure = rows_relation(db, _exposures(db), _EXPOSURE).set_alias("exposure")
-    same_primitive = "parts.profile_id = exposure.profile_id and parts.op = exposure.op"
-    return parts.join(exposure, same_primitive, how="left").select("parts.*, exposure.exposed_ns, exposure.window_ns")
+    return rows_relation(db, _exposures(db), _EXPOSURE)
 
 
 def combined_summary(db: DuckDBPyConnection) -> DuckDBPyRelation:
@@ -49,29 +47,30 @@ def combined_summary(db: DuckDBPyConnection) -> DuckDBPyRelation:
         members_present and members_expected (each: of the group with the fewest present), members_exact; sorted
         by profile and total.
     """
-    completed = combined_parts(db).set_alias("completed")
-    exposure = db.sql(f"select profile_id, collective_id, exposed_ns, window_ns from {COMBINED_VIEW}")
-    columns = """
-        profile_id, any_value(rank) as rank, op,
-        count(*)                                              as calls,
-        sum(dur_ns)::bigint                                   as total_ns,
-        round(avg(dur_ns))::bigint                            as mean_ns,
-        sum(transit_ns)::bigint                               as transit_ns,
-        sum(wait_ns)::bigint                                  as wait_ns,
-        sum(idle_ns)::bigint                                  as idle_ns,
-        sum(case when method is null then dur_ns else 0 end)::bigint as unknown_ns,
-        any_value(exposed_ns)                                 as exposed_ns,
-        any_value(window_ns)                                  as window_ns,
-        sum(dur_ns) / nullif(any_value(window_ns), 0)::double as share_ratio,
-        any_value(exposed_ns) / nullif(any_value(window_ns), 0)::double as exposed_share_ratio,
-        sum(size_bytes)::bigint                               as size_bytes,
-        count(distinct group_id)                              as group_count,
-        min_by(members_present, members_present / nullif(members_expected, 0)) as members_present,
-        min_by(members_expected, members_present / nullif(members_expected, 0)) as members_expected,
-        bool_and(members_exact)                               as members_exact
-    """
-    calls = completed.join(exposure, "profile_id, collective_id")
-    return calls.aggregate(columns, "profile_id, op").order("profile_id, total_ns desc, op")
+    completed = completed_parts(db)  # noqa: F841 - DuckDB finds it by the variable's name
+    return db.sql(f"""
+        select profile_id, any_value(rank) as rank, op,
+               count(*)                                              as calls,
+               sum(dur_ns)::bigint                                   as total_ns,
+               round(avg(dur_ns))::bigint                            as mean_ns,
+               sum(transit_ns)::bigint                               as transit_ns,
+               sum(wait_ns)::bigint                                  as wait_ns,
+               sum(idle_ns)::bigint                                  as idle_ns,
+               sum(case when method is null then dur_ns else 0 end)::bigint as unknown_ns,
+               any_value(exposed_ns)                                 as exposed_ns,
+               any_value(window_ns)                                  as window_ns,
+               sum(dur_ns) / nullif(any_value(window_ns), 0)::double as share_ratio,
+               any_value(exposed_ns) / nullif(any_value(window_ns), 0)::double as exposed_share_ratio,
+               sum(size_bytes)::bigint                               as size_bytes,
+               count(distinct group_id)                              as group_count,
+               min_by(members_present, members_present / nullif(members_expected, 0)) as members_present,
+               min_by(members_expected, members_present / nullif(members_expected, 0)) as members_expected,
+               bool_and(members_exact)                               as members_exact
+        from completed
+        left join {COMBINED_VIEW} using (profile_id, op)
+        group by profile_id, op
+        order by profile_id, total_ns desc, op
+    """)
 
 
 def _exposures(db: DuckDBPyConnection) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from ascend_sn.analysis.activity import Activity, activities, grouped
 from ascend_sn.analysis.host_calls import classify_calls
 from ascend_sn.analysis.launches import Launches, launches
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import rows_relation, worked_out_once
 from ascend_sn.analysis.window_rows import WINDOW_TYPES, lengths_within, window_identity
 from ascend_sn.model.rows import Int64
 
@@ -83,15 +83,20 @@ def free_time_causes(db: DuckDBPyConnection) -> DuckDBPyRelation:
         (free time laid to it), free_ns and window_ns (of the window, as in `step_breakdown`), share_ratio =
         cause_ns / free_ns; sorted by profile, time and cause_ns, the largest first.
     """
+    return rows_relation(db, _rows(db), _TYPES)
+
+
+@worked_out_once
+def _rows(db: DuckDBPyConnection) -> list[dict[str, Any]]:
     launched = launches(db)
     host = _HostSide(db)
     rows: list[dict[str, Any]] = []
     for activity in activities(db):
-        rows.extend(_rows(activity, _attributed(activity, launched[activity.profile_id], host)))
-    return rows_relation(db, rows, _TYPES)
+        rows.extend(_rows_of(activity, _attributed(activity, launched[activity.profile_id], host)))
+    return rows
 
 
-def _rows(activity: Activity, causes: dict[str, Intervals]) -> list[dict[str, Any]]:
+def _rows_of(activity: Activity, causes: dict[str, Intervals]) -> list[dict[str, Any]]:
     windows = activity.windows
     taken = {cause: lengths_within(*part, windows.start, windows.end) for cause, part in causes.items()}
     free = sum(taken.values(), np.zeros(len(windows), np.int64))

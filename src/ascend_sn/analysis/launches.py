@@ -10,6 +10,7 @@ import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.activity import grouped
+from ascend_sn.analysis.relations import worked_out_once
 from ascend_sn.model.rows import Bool, Int64
 
 __all__ = ["Launches", "launches"]
@@ -43,6 +44,7 @@ class Launches:
         return first, last, known
 
 
+@worked_out_once
 def launches(db: DuckDBPyConnection) -> dict[int, Launches]:
     """Return the launches of every profile that has kernels."""
     found = db.execute("""

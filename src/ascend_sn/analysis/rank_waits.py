@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from ascend_sn.analysis.collective_parts import collective_parts, combined_parts
+from ascend_sn.analysis.collective_parts import collective_parts, completed_parts
 from ascend_sn.analysis.registry import Analysis, Need
 
 __all__ = ["ANALYSIS", "combined_waits"]
@@ -20,7 +20,7 @@ def combined_waits(db: DuckDBPyConnection) -> DuckDBPyRelation:
         src_rank (who waits), dst_rank (for whom), last_calls (collectives of both in which dst_rank came last), calls
         (collectives of both), wait_ns (sum over last_calls), mean_wait_ns (wait_ns / calls); by source and destination.
     """
-    parts = combined_parts(db)  # noqa: F841 - DuckDB finds it by the variable's name
+    parts = completed_parts(db)  # noqa: F841 - DuckDB finds it by the variable's name
     return db.sql("""
         with call as (
             select rank, group_id, op, sequence, coalesce(sync_ns, wait_ns) as wait_ns

@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-__all__ = ["materialise", "relation_of", "rows_relation"]
+__all__ = ["materialise", "relation_of", "rows_relation", "worked_out_once"]
+
+_Found = TypeVar("_Found")
+
+_WORKED_OUT: WeakKeyDictionary[DuckDBPyConnection, dict[Callable[..., Any], Any]] = WeakKeyDictionary()
+
+
+def worked_out_once(work_out: Callable[[DuckDBPyConnection], _Found]) -> Callable[[DuckDBPyConnection], _Found]:
+    """Let `work_out` run once per connection, for what several analyses read; the tables of a run do not change.
+
+    What it returns must not hold the connection (a relation does): it would never be let go of.
+    """
+
+    @wraps(work_out)
+    def found(db: DuckDBPyConnection) -> _Found:
+        known = _WORKED_OUT.setdefault(db, {})
+        if work_out not in known:
+            known[work_out] = work_out(db)
+        return known[work_out]  # type: ignore[no-any-return]
+
+    return found
 
 
 def relation_of(

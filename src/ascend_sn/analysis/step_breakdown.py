@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 from ascend_sn._native.intervals import sweep_windows, union_length
 from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, COPY, NO_STEP, Activity, activities
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import rows_relation, worked_out_once
 from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "step_breakdown"]
@@ -64,11 +64,13 @@ def step_breakdown(db: DuckDBPyConnection) -> DuckDBPyRelation:
         stage; copies count as free there, as the exporters do it). Null where the step launched no kernel.
         Sorted by profile and time.
     """
+    return rows_relation(db, _rows(db), _TYPES)
+
+
+@worked_out_once
+def _rows(db: DuckDBPyConnection) -> list[dict[str, Any]]:
     bubbles = _receives(db)
-    rows: list[dict[str, Any]] = []
-    for activity in activities(db):
-        rows.extend(_breakdown(activity, bubbles))
-    return rows_relation(db, rows, _TYPES)
+    return [row for activity in activities(db) for row in _breakdown(activity, bubbles)]
 
 
 def _breakdown(activity: Activity, bubbles: dict[tuple[int, int], int]) -> list[dict[str, Any]]:

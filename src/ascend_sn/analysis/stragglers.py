@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from ascend_sn.analysis.collective_parts import collective_parts, combined_parts
+from ascend_sn.analysis.collective_parts import completed_parts
 from ascend_sn.analysis.free_time_causes import free_time_causes
 from ascend_sn.analysis.outliers import OUTLIER_Z, modified_z
 from ascend_sn.analysis.pipeline_stages import stages_of_profiles
@@ -74,17 +74,17 @@ _TYPES: Final = {
 
 
 def stragglers(db: DuckDBPyConnection) -> DuckDBPyRelation:
-    """List what each rank did by itself in each step, and its collectives.
+    """List what each rank did by itself in each step.
 
     Args:
         db: A connection with the tables `kernel`, `host_call`, `operator`, `span`, `step`, `collective`, `profile`,
             `comm_group_member`.
 
     Returns:
-        Rows of two kinds, told apart by collective_id. Collectives as in `collective_parts`. Steps (the whole capture
-        where nothing marks steps) with stage (place in the communicator of kind `pp`, null where there is none),
-        step_key (step number, else its place), own_ns = window - exposed communication, and of it compute_ns, data_ns
-        (free, waiting for data), host_ns (free otherwise), copy_ns.
+        One row per step (the whole capture where nothing marks steps): profile_id, rank, stage (place in the
+        communicator of kind `pp`, null where there is none), step_key (step number, else its place), own_ns = window -
+        exposed communication, and of it compute_ns, data_ns (free, waiting for data), host_ns (free otherwise),
+        copy_ns.
     """
     stages = stages_of_profiles(db)
     names = step_breakdown(db)
@@ -116,14 +116,7 @@ def stragglers(db: DuckDBPyConnection) -> DuckDBPyRelation:
                 "copy_ns": window["exposed_copy_ns"],
             }
         )
-    steps = rows_relation(db, rows, _STEP_TYPES)  # noqa: F841 - DuckDB finds it by the variable's name
-    calls = collective_parts(db)  # noqa: F841
-    return db.sql("""
-        select * from calls
-        union all by name
-        select * from steps
-        order by profile_id, collective_id, step_key
-    """)
+    return rows_relation(db, rows, _STEP_TYPES)
 
 
 def combined_stragglers(db: DuckDBPyConnection) -> DuckDBPyRelation:
@@ -147,13 +140,16 @@ def combined_stragglers(db: DuckDBPyConnection) -> DuckDBPyRelation:
         straggler), and compute_excess_ns, data_excess_ns, host_excess_ns, copy_excess_ns (each: this part of
         its own time over the other ranks' median).
     """
-    steps = _dicts(db.sql(f"select {', '.join(_STEP_TYPES)} from {COMBINED_VIEW} where collective_id is null"))
+    steps = _dicts(db.sql(f"select {', '.join(_STEP_TYPES)} from {COMBINED_VIEW}"))
+    parts = completed_parts(db)  # noqa: F841 - DuckDB finds it by the variable's name
     calls = _dicts(
-        combined_parts(db)
-        .filter("collective_id is not null and sequence is not null and coalesce(sync_ns, wait_ns) is not null")
-        .filter("op not in ('" + "', '".join(POINT_TO_POINT) + "')")
-        .select("profile_id, group_id, op, sequence, coalesce(sync_ns, wait_ns) as late_ns")
-        .order("group_id, op, sequence, profile_id")
+        db.sql(f"""
+            select profile_id, group_id, op, sequence, coalesce(sync_ns, wait_ns) as late_ns
+            from parts
+            where sequence is not null and coalesce(sync_ns, wait_ns) is not null
+              and op not in ('{"', '".join(POINT_TO_POINT)}')
+            order by group_id, op, sequence, profile_id
+        """)
     )
     ranks: dict[int, list[dict[str, Any]]] = {}
     for row in sorted(steps, key=lambda row: (row["profile_id"], row["step_key"])):
