@@ -1,6 +1,6 @@
 """Write the reference pages that follow from the code: tables, analyses, metrics, the reading side in Python.
 
-python scripts/generate_reference.py            write docs/reference/{tables,analyses,metrics,python}.md
+python scripts/generate_reference.py            write docs/reference/{tables,analyses,metrics,rules,python}.md
 python scripts/generate_reference.py --check    exit 1 when a page is not what would be written
 """
 
@@ -17,9 +17,13 @@ import duckdb
 
 import ascend_sn
 from ascend_sn import analysis, errors
+from ascend_sn.advisor import rules
+from ascend_sn.advisor.finding import Advice, Finding, PricedGain, Suppressed
+from ascend_sn.advisor.thresholds import Thresholds
 from ascend_sn.analysis.registry import Analysis, Missing, Need, evaluate
 from ascend_sn.model import ledger
 from ascend_sn.model.tables import TABLES, Table, ddl
+from ascend_sn.report.language import Language
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 
@@ -90,6 +94,7 @@ def pages() -> dict[str, str]:
         "tables.md": tables_page(),
         "analyses.md": analyses_page(),
         "metrics.md": metrics_page(),
+        "rules.md": rules_page(),
         "python.md": python_page(),
     }
 
@@ -226,6 +231,45 @@ def _clause(text: str) -> str:
     return text.rstrip(".")
 
 
+def rules_page() -> str:
+    tables = Thresholds.of_package().tables()
+    general = [(f"`{name}`", _number(value)) for name, value in tables["advisor"].items()]
+    parts = [
+        "# Rules of the advisor",
+        GENERATED,
+        "Each rule looks for one pattern in the analyses of a run. What it finds is priced by "
+        "[replaying](../explanation/replay.md) the step with the change made; the expected gain alone makes a finding "
+        "critical, a warning or an info. How to use them: [Advice](../how-to/advice.md).",
+        "`ascend-sn analyze RUN --explain CODE` shows a rule beside what it saw in a run, also in Chinese. Thresholds "
+        "can be set in `ascend-sn.toml` (`[advisor.CODE]`) or with `--threshold CODE.name=number`; these hold for all "
+        "rules (`[advisor]`):",
+        _grid(("threshold", "value"), general),
+    ]
+    english = Language.load("en")
+    for code in rules.CODES:
+        rule = rules.load(code)
+        parts += [
+            f"## {code} {rule.name}",
+            english.outline(rule.text("title")) + ".",
+            english.outline(rule.text("why")),
+            f"*Do.* {english.outline(rule.text('advice'))}",
+            f"*Verify.* {english.outline(rule.text('verify'))}",
+            f"*Not when.* {english.outline(rule.text('not-when'))}",
+            f"Topic: {rule.topic}. To change: {rule.effort}. Needs: "
+            + (", ".join(f"[`{name}`](analyses.md#{name})" for name in rule.needs) or "nothing in particular")
+            + "."
+            + (" Its severity is that of the risk, not of a gain." if rule.is_risk else ""),
+        ]
+        limits = [(f"`{name}`", _number(value)) for name, value in tables.get(code, {}).items()]
+        if limits:
+            parts.append(_grid(("threshold", "value"), limits))
+    return _page(parts)
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+
 def python_page() -> str:
     parts = [
         "# Python",
@@ -250,6 +294,12 @@ def python_page() -> str:
         *described(analysis.result),
         "`ascend_sn.analysis.ANALYSES` is the tuple of all registered analyses, in the order of that page.",
         f"`ascend_sn.analysis.Missing`: {' '.join(paragraphs(Missing.__doc__))}",
+        "## ascend_sn.advise",
+        _signature("ascend_sn.advise", ascend_sn.advise),
+        *described(ascend_sn.advise),
+        "What it returns holds messages, not texts: an id and its parameters, of which a reader's language makes a "
+        "sentence. The rules are described under [Rules](rules.md).",
+        *(f"`{one.__name__}`: {' '.join(described(one))}" for one in (Advice, Finding, PricedGain, Suppressed)),
         "## Errors",
         "Everything raised on purpose is an `ascend_sn.errors.AscendSnError`; its `exit_code` is what the command "
         "line ends with.",

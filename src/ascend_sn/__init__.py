@@ -9,9 +9,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ascend_sn import analysis
+    from ascend_sn.advisor.advise import advise
     from ascend_sn.store import Run, open_run as open
 
-__all__ = ["Run", "__version__", "analysis", "open"]
+__all__ = ["Run", "__version__", "advise", "analysis", "open"]
 
 
 def __getattr__(name: str) -> Any:
@@ -24,6 +25,10 @@ def __getattr__(name: str) -> Any:
         from ascend_sn.store import Run
 
         return Run
+    if name == "advise":
+        from ascend_sn.advisor.advise import advise
+
+        return advise
     if name == "analysis":
         from importlib import import_module
 

@@ -68,6 +68,8 @@ def advise(
             name = rule.code if seen[rule.code] == 1 else f"{rule.code}#{seen[rule.code]}"
             price = Price() if outcome.suppressed_by else priced(shared, outcome, general)
             reason = outcome.suppressed_by or _not_worth(rule, price, general)
+            if reason is not None and outcome.tells_hidden and outcome.suppressed_by is None:
+                price, reason = Price(unpriced=Message("unpriced.hidden"), confidence=price.confidence), None
             if reason is not None:
                 suppressed.append(_suppressed(rule, outcome, name, price, reason))
                 continue

@@ -109,7 +109,7 @@ def _replayed(shared: Shared, claim: Claim, most: tuple[Confidence, ...]) -> Pri
 
 
 def _direct(direct: DirectGain, base_ns: int) -> PricedGain:
-    base = max(base_ns, 1)
+    base = max(base_ns if direct.base_ns is None else direct.base_ns, 1)
     return PricedGain(
         low_ns=direct.low_ns,
         expected_ns=direct.expected_ns,

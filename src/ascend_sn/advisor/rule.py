@@ -40,11 +40,15 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class DirectGain:
-    """A gain that an analysis has measured, ns per step; negative where the step becomes longer."""
+    """A gain that an analysis has measured, ns per step; negative where the step becomes longer.
+
+    `base_ns` is what the shares are of, where that is not the median step (a request, a sample).
+    """
 
     low_ns: int
     expected_ns: int
     high_ns: int
+    base_ns: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +71,7 @@ class Claim:
         confidence: It is trusted no more than this.
         effort: What has to be touched; None: as the rule says.
         in_plan: Whether the change takes part in the joint plan.
+        tells_hidden: Whether it is told, without a price, where the replay finds that the step is not held by it today.
     """
 
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -83,6 +88,7 @@ class Claim:
     confidence: Confidence = "high"
     effort: Effort | None = None
     in_plan: bool = True
+    tells_hidden: bool = False
 
 
 @dataclass(frozen=True)
@@ -174,6 +180,11 @@ class Context:
     def steps(self) -> list[MedianStep]:
         """The median step of each profile with device work, by rank."""
         return self.shared.steps
+
+    @property
+    def device_steps(self) -> list[MedianStep]:
+        """Those of them that ran on an accelerator: launches, cores and kernels mean something there only."""
+        return [step for step in self.steps if step.device_kind not in ("cpu", "host")]
 
     @property
     def phases(self) -> list[Phases]:

@@ -49,6 +49,28 @@ class Thresholds:
         """Return the ones that come with the package."""
         return cls(_packaged())
 
+    @classmethod
+    def in_force(cls, folder: Path, options: Iterable[str] = ()) -> Thresholds:
+        """Return those of the package, with the file `ascend-sn.toml` of a folder and options of the command line.
+
+        Raises:
+            UsageError: The file or an option sets something that is not there.
+        """
+        file = folder / FILE_NAME
+        found = cls.of_package()
+        return (found.with_file(file) if file.is_file() else found).with_options(options)
+
+    @property
+    def key(self) -> str:
+        """A text that differs where what the user has set differs; empty where that is nothing."""
+        return " ".join(
+            f"{name}={self._tables[name.rpartition('.')[0]][name.rpartition('.')[2]]}" for name in sorted(self.changed)
+        )
+
+    def tables(self) -> dict[str, dict[str, float]]:
+        """Return all of them by code; those that hold for every rule under `advisor`."""
+        return {code: dict(values) for code, values in self._tables.items()}
+
     def of(self, code: str) -> Limits:
         """Return those of one rule, or of `advisor`, which hold for all."""
         return Limits(self._tables.get(code, {}))

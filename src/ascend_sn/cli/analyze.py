@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ascend_sn.cli.advice import check_rule, print_explanation, reaches
 from ascend_sn.cli.command import GuideCommand, common_options, job_option, switch
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import check_output, print_document, write_document
@@ -22,6 +23,8 @@ from ascend_sn.report.language import Language
 @switch("--memory-report", help="cli.option.memory-report")
 @switch("--comm-report", help="cli.option.comm-report")
 @switch("--fusion-report", help="cli.option.fusion-report")
+@click.option("--explain", metavar="RULE", help="cli.option.explain")
+@click.option("--threshold", "threshold_options", multiple=True, metavar="RULE.NAME=N", help="cli.option.threshold")
 @click.option("--fail-on", type=click.Choice(["critical", "warning", "info", "never"]), help="cli.option.fail-on")
 def analyze(
     *,
@@ -35,26 +38,40 @@ def analyze(
     memory_report: bool,
     comm_report: bool,
     fusion_report: bool,
+    explain: str | None,
+    threshold_options: tuple[str, ...],
     fail_on: str | None,
     strict: bool,
     cache_dir: Path | None,
     language: Language,
 ) -> int:
-    """Say where the time of a run goes; exit 1 with `strict` when data are damaged."""
+    """Say where the time of a run goes and what to do; exit 1 at `fail_on`, and with `strict` when data are damaged."""
+    from ascend_sn.advisor.thresholds import Thresholds
     from ascend_sn.report.views import selection_of, view_of
 
     run_path = input_of(path, input_path)
     if output is not None:
         check_output(output)
+    thresholds = Thresholds.in_force(Path.cwd(), threshold_options)
+    rule = None if explain is None else check_rule(explain)
     view = view_of(memory=memory_report, communication=comm_report, fusion=fusion_report, top_k=top_k)
     screen_only = output is None and output_format != "json"
-    selection = selection_of(view=view, threshold_ms=op_time_threshold, screen_only=screen_only)
+    selection = selection_of(
+        view=view,
+        threshold_ms=op_time_threshold,
+        screen_only=screen_only,
+        advice=not (screen_only and view.chosen) or rule is not None or fail_on is not None,
+        thresholds=thresholds,
+    )
     document = document_of(run_path, language, cache_dir=cache_dir, selection=selection, job=job)
     if output is not None:
         write_document(document, output, language, view)
         print(language.text("say.written", path=output), file=sys.stderr)
-    if output is None or output_format is not None:
+    if rule is not None and output_format != "json":
+        print_explanation(document, rule, thresholds, language)
+    elif output is None or output_format is not None:
         print_document(document, language, view, output_format)
-    if fail_on not in (None, "never"):
-        print(language.text("say.no-findings", level=fail_on), file=sys.stderr)
-    return 1 if strict and document.health.damage_count else 0
+    reached = [finding.id for finding in document.findings.rows if reaches(finding.severity, fail_on)]
+    if reached:
+        print(language.text("say.fail-on", level=fail_on, rules=", ".join(reached)), file=sys.stderr)
+    return 1 if reached or (strict and document.health.damage_count) else 0

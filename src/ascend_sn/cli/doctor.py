@@ -30,7 +30,7 @@ def doctor(
     from ascend_sn.report.health_page import doctor_document, write_health
     from ascend_sn.report.views import Selection
 
-    selection = Selection(details=frozenset())
+    selection = Selection(details=frozenset(), advice=False)
     document = document_of(input_of(path, input_path), language, cache_dir=cache_dir, selection=selection, job=job)
     if output_format == "json":
         sys.stdout.write(json_text(doctor_document(document)))

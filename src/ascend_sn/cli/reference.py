@@ -16,7 +16,7 @@ __all__ = ["pages"]
 
 _EXIT_CODES = (
     ("0", "fine, also with damage that was worked around"),
-    ("1", "with `--strict`: something was damaged"),
+    ("1", "a finding at `--fail-on`; with `--strict`: something was damaged"),
     ("2", "usage: an unknown option, no input, an output file that is not ours"),
     ("3", "the input cannot be used: no such path, empty, an unknown format, not parsed yet"),
     ("4", "a defect of ascend-sn; the traceback is printed"),

@@ -101,7 +101,7 @@ def _lacking(one: NotCollected, language: Language) -> LackingRule:
     return LackingRule(
         rule=one.code,
         topic=one.topic,
-        title=language.text(rules.load(one.code).text("title")),
+        title=language.outline(rules.load(one.code).text("title")),
         what=one.what,
         state=one.state,
         reason=one.reason,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from ascend_sn.advisor.finding import Evidence
 from ascend_sn.report.document import Findings
 from ascend_sn.report.findings import FindingEntry, Gain, LackingRule, PlanEntry, SuppressedEntry
@@ -11,6 +14,7 @@ from ascend_sn.report.quantities import duration_text, quantity_text
 
 __all__ = [
     "evidence_text",
+    "first_sentence",
     "gain_text",
     "held_text",
     "lacking_text",
@@ -21,6 +25,8 @@ __all__ = [
     "worth_text",
 ]
 
+_SENTENCE: Final = re.compile(r".*?(?:\. |\u3002)", re.DOTALL)
+
 
 def worth_text(finding: FindingEntry, language: Language) -> str:
     """Say what a finding is worth, or why it has no price and what is at stake."""
@@ -30,6 +36,12 @@ def worth_text(finding: FindingEntry, language: Language) -> str:
     if finding.at_stake_ns is not None:
         stake = language.text("finding.at-stake", at_stake_ns=finding.at_stake_ns)
     return " ".join(part for part in (stake, printable(finding.unpriced)) if part)
+
+
+def first_sentence(text: str) -> str:
+    """Return a text up to the end of its first sentence, in either language."""
+    found = _SENTENCE.match(text)
+    return text if found is None else found[0].rstrip()
 
 
 def gain_text(gain: Gain, confidence: str, language: Language) -> str:

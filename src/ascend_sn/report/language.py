@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gettext
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,6 +54,10 @@ class Language:
     def render(self, message: Message) -> str:
         """Return the text of a message."""
         return self.text(message.message_id, **message.params)
+
+    def outline(self, message_id: str) -> str:
+        """Return the text of a message that is not about anything yet: an ellipsis for what would be filled in."""
+        return re.sub(r"\{\w+\}", "\u2026", self._catalogue.gettext(message_id))
 
     def has(self, message_id: str) -> bool:
         """Whether the catalogues hold a message of this id."""

@@ -189,7 +189,7 @@ class _Screen(Blocks):
     def _findings(self) -> None:
         section = self.document.findings
         if section.collected:
-            write_advice(self, section, section.rows)
+            write_advice(self, section)
         else:
             self.absent("findings.title", absence_text(section, self.language))
 

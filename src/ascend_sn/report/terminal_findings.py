@@ -12,6 +12,7 @@ from ascend_sn.advisor.finding import Evidence
 from ascend_sn.report.document import Document, Findings
 from ascend_sn.report.finding_text import (
     evidence_text,
+    first_sentence,
     held_text,
     lacking_text,
     no_findings_text,
@@ -29,18 +30,21 @@ from ascend_sn.report.wrapping import wrapped
 
 __all__ = ["write_advice", "write_explanation", "write_explanations"]
 
-_SHOWN: Final = 5
+_SHOWN: Final = 3
 _COLOURS: Final = {"critical": "bold #D55E00", "warning": "bold #E69F00", "info": "bold #0072B2"}
 _WIDTH: Final = 100
 
 
-def write_advice(blocks: Blocks, section: Findings, rows: Sequence[FindingEntry], limit: int | None = None) -> None:
-    """Write the first findings, the plan, and how much is not shown."""
-    language = blocks.language
-    shown = rows[: limit or _SHOWN]
+def write_advice(blocks: Blocks, section: Findings, *, in_full: bool = False) -> None:
+    """Write the first findings, the plan, and how much is not shown; the first one with how to verify it.
+
+    In full, every finding is written so.
+    """
+    language, rows = blocks.language, section.rows
+    shown = rows if in_full else rows[:_SHOWN]
     blocks.heading("findings.title")
     for number, finding in enumerate(shown, 1):
-        _write_finding(blocks, number, finding)
+        _write_finding(blocks, number, finding, in_full=in_full or number == 1)
     if not rows:
         blocks.indented([no_findings_text(section, language)])
     together = plan_text(section, language)
@@ -49,23 +53,30 @@ def write_advice(blocks: Blocks, section: Findings, rows: Sequence[FindingEntry]
     blocks.indented(summary_lines(section, language, hidden=len(rows) - len(shown)))
 
 
-def _write_finding(blocks: Blocks, number: int, finding: FindingEntry) -> None:
+def _write_finding(blocks: Blocks, number: int, finding: FindingEntry, *, in_full: bool) -> None:
     language = blocks.language
-    head = Text(f"{number}. ")
-    head.append(language.text(f"severity.{finding.severity}"), style=_COLOURS[finding.severity])
-    head.append(f"  {printable(finding.title)}", style="bold").append(f"  {finding.rule}", style="dim")
-    blocks.line(head)
-    lines = [worth_text(finding, language), finding.description, language.text("finding.do", advice=finding.suggestion)]
-    lines.append(language.text("finding.verify", how=finding.next_step))
-    for line in lines:
-        _paragraph(blocks, printable(line), 3)
+    severity = language.text(f"severity.{finding.severity}")
+    head = printable(f"{severity} {finding.title} ({finding.rule})")
+    for at, part in enumerate(wrapped(head, blocks.columns - INDENT - 3)):
+        line = Text(f"{number}. " if at == 0 else "   ").append(part, style="bold")
+        if at == 0:
+            line.stylize(_COLOURS[finding.severity], 3, 3 + len(severity))
+        blocks.line(line)
+    if in_full:
+        do = language.text("finding.do", advice=finding.suggestion)
+        verify = language.text("finding.verify", how=finding.next_step)
+        lines = [worth_text(finding, language), finding.description, do, verify]
+    else:
+        lines = [worth_text(finding, language), first_sentence(finding.suggestion)]
+    for text in lines:
+        _paragraph(blocks, printable(text), 3)
 
 
 def write_explanations(document: Document, language: Language, stream: TextIO) -> None:
     """Write every finding with its evidence, what was held back and why, and which rules could not look."""
     blocks = _blocks(stream, language)
     section = document.findings
-    write_advice(blocks, section, section.rows, len(section.rows) or None)
+    write_advice(blocks, section, in_full=True)
     if section.plan is not None and section.plan.steps:
         _titled(blocks, "plan.title", [plan_step_text(step, language) for step in section.plan.steps])
     _titled(blocks, "findings.held-back", [held_text(held, language) for held in section.suppressed])
@@ -112,7 +123,7 @@ def write_explanation(
     blocks.heading("rule-page.this-run")
     found = [finding for finding in section.rows if finding.rule == code]
     for number, finding in enumerate(found, 1):
-        _write_finding(blocks, number, finding)
+        _write_finding(blocks, number, finding, in_full=True)
         _figures(blocks, finding.evidence)
         for remark in finding.gain.remarks if finding.gain else []:
             _paragraph(blocks, f"- {printable(remark)}", 3)

@@ -201,11 +201,34 @@ def test_a_part_that_is_not_there_yet_says_so(capsys: Capture, recording: Path) 
     assert "not available in this version" in out
 
 
-def test_fail_on_says_that_nothing_was_evaluated(capsys: Capture, recording: Path) -> None:
-    code, _, err = run(capsys, "analyze", recording, "--fail-on", "critical")
+def test_fail_on_fails_from_its_severity_on_only(capsys: Capture, recording: Path) -> None:
+    _, out, _ = run(capsys, "analyze", recording, "--format", "json")
+    found = {finding["severity"] for finding in json.loads(out)["findings"]["rows"]}
+
+    for number, level in enumerate(("critical", "warning", "info")):
+        code, _, err = run(capsys, "analyze", recording, "--fail-on", level)
+        reached = bool(found & {"critical", "warning", "info"} & set(("critical", "warning", "info")[: number + 1]))
+        assert code == int(reached)
+        assert (f"--fail-on {level}" in err) == reached
+    assert run(capsys, "analyze", recording, "--fail-on", "never")[0] == 0
+
+
+def test_explain_shows_a_rule_with_its_thresholds(capsys: Capture, recording: Path) -> None:
+    code, out, _ = run(
+        capsys, "analyze", recording, "--explain", "r-comm-1", "--threshold", "R-COMM-1.exposed_from_ratio=0.07"
+    )
 
     assert code == 0
-    assert "nothing was evaluated" in err
+    assert "R-COMM-1" in out
+    assert "exposed_from_ratio = 7.0 %  (set by you)" in out
+
+
+def test_an_unknown_rule_or_threshold_is_a_usage_error(capsys: Capture, recording: Path) -> None:
+    for words in (("--explain", "R-COM-1"), ("--threshold", "R-COMM-1.nothing=1"), ("--threshold", "R-COMM-1=1")):
+        code, _, err = run(capsys, "analyze", recording, *words)
+
+        assert code == 2
+        assert "R-COMM-1" in err or "exposed_from_ratio" in err
 
 
 def test_a_threshold_above_everything_leaves_a_sentence(capsys: Capture, recording: Path) -> None:

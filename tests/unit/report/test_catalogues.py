@@ -17,7 +17,7 @@ pofile = pytest.importorskip("babel.messages.pofile", reason="babel reads the ca
 PACKAGE = LOCALE_FOLDER.parent
 SOURCES = [
     path
-    for folder in ("advisor", "cli", "report")
+    for folder in ("advisor", "cli", "replay", "report")
     for path in sorted((PACKAGE / folder).rglob("*"))
     if path.suffix in (".py", ".j2")
 ]
@@ -26,6 +26,10 @@ SOURCES = [
 FAMILIES = {
     "absent": ("missing", "not_requested", "unsupported", "damaged", "empty"),
     "bottleneck": ("data", "compute"),
+    "confidence": ("high", "medium", "low"),
+    "effort": ("config", "code", "model"),
+    "rule-page": ("why", "advice", "verify", "not-when"),
+    "severity": ("critical", "warning", "info"),
     "cause": ("compute", "data", "host", "copy"),
     "cli": (),
     "column": (),

@@ -9,6 +9,7 @@ import jsonschema
 import msgspec
 import pytest
 
+from ascend_sn.advisor import rules
 from ascend_sn.cli.reference import pages
 from ascend_sn.report.as_json import analyze_schema, doctor_schema, json_text
 from ascend_sn.report.assemble import assemble
@@ -125,8 +126,18 @@ def test_what_was_not_collected_is_absent_and_says_why() -> None:
     assert document.memory.turn_on == "profile_memory=True"
 
 
-def test_findings_say_that_nothing_was_evaluated(document: Document) -> None:
-    assert (document.findings.collected, document.findings.state) == (False, "unsupported")
+def test_findings_stand_beside_what_was_not_found(document: Document) -> None:
+    section = document.findings
+
+    assert (section.collected, section.state) == (True, "collected")
+    seen = {finding.rule for finding in section.rows} | {held.rule for held in section.suppressed}
+    assert seen | {one.rule for one in section.lacking} | set(section.quiet) == set(rules.CODES)
+
+
+def test_the_advisor_is_not_asked_where_nobody_wants_it() -> None:
+    section = assemble(two_ranks(), ENGLISH, Selection(advice=False)).findings
+
+    assert (section.collected, section.state, section.rows) == (False, "not_requested", [])
 
 
 @pytest.mark.parametrize("make", [two_ranks, nothing])

@@ -38,12 +38,13 @@ from __future__ import annotations
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Final
 
 from ascend_sn.advisor.rule import Rule
 from ascend_sn.errors import UnknownNameError
 
-__all__ = ["CODES", "load"]
+__all__ = ["CODES", "load", "module_of"]
 
 _MODULES: Final = {
     "R-COMM-0": "communication_share",
@@ -62,10 +63,14 @@ def load(code: str) -> Rule:
     Raises:
         UnknownNameError: No rule of that code.
     """
-    module = _MODULES.get(code)
-    if module is None:
+    if code not in _MODULES:
         nearest = next(iter(get_close_matches(code.upper(), CODES, n=1)), None)
         raise UnknownNameError("rule", code, CODES, nearest)
-    rule = import_module(f"{__name__}.{module}").RULE
+    rule = module_of(code).RULE
     assert isinstance(rule, Rule)
     return rule
+
+
+def module_of(code: str) -> ModuleType:
+    """Return the module of one of `CODES`."""
+    return import_module(f"{__name__}.{_MODULES[code]}")

@@ -12,7 +12,10 @@ STEP = 100 * MS
 
 
 def training(slow_ns: int, *, steps: int = 6, ranks: int = 4) -> DuckDBPyConnection:
-    """Each rank computes 50 ms a step, rank 2 longer by `slow_ns`; then all meet, and their bytes move for 10 ms."""
+    """Each rank computes 50 ms a step, rank 2 longer by `slow_ns`; then all meet, and their bytes move for 10 ms.
+
+    The rest of the 100 ms of a step is computing again.
+    """
     db = empty_tables()
     for rank in range(ranks):
         insert(db, "profile", profile_id=rank, rank=rank, device_kind="npu", host="node-a", format="drawn",
@@ -31,6 +34,9 @@ def training(slow_ns: int, *, steps: int = 6, ranks: int = 4) -> DuckDBPyConnect
             insert(db, "collective", **at, collective_id=step, kernel_id=2 * step + 1, op="allreduce", name="c",
                    group_id="g", sequence=step, size_bytes=8, ts_ns=begin + own, dur_ns=wait + 10 * MS,
                    transit_ns=10 * MS, wait_ns=wait, sync_ns=wait, idle_ns=0, method="recorded")  # fmt: skip
+            met = 60 * MS + slow_ns
+            insert(db, "kernel", **at, kernel_id=3 * steps + step, device_id=rank, stream="1", name="Adam",
+                   op_type="Adam", kind="compute", ts_ns=begin + met, dur_ns=STEP - met, step_id=step)  # fmt: skip
     return db
 
 

@@ -1,0 +1,92 @@
+"""Changes that several rules price; they run only where something is replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ascend_sn.model.rows import Int64
+    from ascend_sn.replay import StepGraph, Transform, Unpriced
+
+__all__ = ["optimizer_fused", "patterns_fused", "together", "typed_to_share"]
+
+
+def together(name: str, found: Sequence[Transform | Unpriced]) -> Transform | Unpriced:
+    """Make several transformations at once; those without a price are left out, of none the first says why."""
+    from ascend_sn.replay import Bound, Transform, Unpriced
+
+    made = [one for one in found if isinstance(one, Transform)]
+    if not made:
+        return next(one for one in found if isinstance(one, Unpriced))
+
+    def both(bounds: Sequence[Bound]) -> Bound:
+        return Bound(tuple(edit for bound in bounds for edit in bound.edits))
+
+    return Transform(
+        name,
+        both([one.low for one in made]),
+        both([one.expected for one in made]),
+        both([one.high for one in made]),
+        remarks=tuple(remark for one in made for remark in one.remarks),
+        confidence=min((one.confidence for one in made), key=("low", "medium", "high").index),
+    )
+
+
+def optimizer_fused(graph: StepGraph) -> Transform | Unpriced:
+    """W7 with W8: the kernels of the optimizer phase become one per run of equal shapes, launched as one graph."""
+    from ascend_sn.replay import Where, fused, launches_removed
+
+    chains = _optimizer_chains(graph)
+    return together("W7", [fused(graph, chains), launches_removed(graph, Where(phases=("optimizer",)))])
+
+
+def patterns_fused(graph: StepGraph, patterns: Collection[tuple[str, ...]]) -> Transform | Unpriced:
+    """W7 with W8: sequences of operator types become one kernel each, and the step is launched as one graph."""
+    from ascend_sn.replay import chains_of, fused, launches_removed
+
+    taken: set[int] = set()
+    chains: list[Int64] = []
+    for pattern in patterns:
+        for chain in chains_of(graph, pattern):
+            if taken.isdisjoint(chain.tolist()):
+                chains.append(chain)
+                taken.update(chain.tolist())
+    return together("W7", [fused(graph, chains), launches_removed(graph)])
+
+
+def typed_to_share(
+    graph: StepGraph, op_types: Collection[str], ratios: tuple[float, float, float], *, name: str = "W10"
+) -> Transform | Unpriced:
+    """Scale the kernels of some operator types to a share of their time: low, expected, high."""
+    import numpy as np
+
+    from ascend_sn.replay import Bound, Remark, Scale, Transform, Unpriced, Where
+
+    nodes = np.flatnonzero(Where(part="device", op_types=op_types).mask(graph))
+    if not len(nodes):
+        # A kernel without a type goes by its name.
+        nodes = np.flatnonzero(Where(part="device", names=op_types).mask(graph))
+    if not len(nodes):
+        return Unpriced(Remark("replay.not-in-step"))
+    return Transform.of(name, (Bound((Scale(nodes, ratio),)) for ratio in ratios))
+
+
+def _optimizer_chains(graph: StepGraph) -> list[Int64]:
+    """Kernels of the optimizer phase that follow each other on one stream and begin with a tensor of one shape."""
+    import numpy as np
+
+    from ascend_sn.replay import Where
+
+    nodes, tasks = graph.nodes, graph.tasks
+    chosen = np.flatnonzero(Where(part="device", phases=("optimizer",), kinds=("compute", "fused")).mask(graph))
+    kernel = nodes.kernel[chosen]
+    lane = tasks.lane.codes[kernel].astype(np.int64) + nodes.profile[chosen] * (len(tasks.lane.values) + 1)
+    shapes = tasks.input_shapes.decode()
+    chains: list[Int64] = []
+    for code in np.unique(lane).tolist():
+        mine = chosen[lane == code]
+        first = [(shapes[int(at)] or "").split(";", 1)[0] for at in nodes.kernel[mine]]
+        cuts = [place for place in range(1, len(mine)) if first[place] != first[place - 1]]
+        chains += [chain for chain in np.split(mine, cuts) if len(chain) > 1]
+    return chains

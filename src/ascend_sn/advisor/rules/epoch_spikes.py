@@ -1,0 +1,101 @@
+"""R-DATA-4 epoch spikes: the loader starts anew in every epoch, and the step that asks it first waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+import msgspec
+
+from ascend_sn.advisor.evidence import figures, place
+from ascend_sn.advisor.message import Message
+from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule
+
+__all__ = ["RULE"]
+
+
+class _Step(msgspec.Struct, kw_only=True):
+    """A marked step: the time in which only data is loaded (A03b), and its epoch."""
+
+    profile_id: int
+    rank: int | None
+    step: int | None
+    epoch: int | None
+    window_ns: int
+    data_ns: int
+
+
+def check(context: Context) -> Iterator[Claim]:
+    """Yield one claim, about the rank that loses most."""
+    by_profile: dict[int, list[_Step]] = {}
+    for step in context.facts.query("step_phases", _STEPS, _Step):
+        by_profile.setdefault(step.profile_id, []).append(step)
+    claims = [claim for steps in by_profile.values() for claim in _spikes(context, steps)]
+    if claims:
+        yield max(claims, key=lambda claim: claim.at_stake_ns or 0)
+
+
+def _spikes(context: Context, steps: Sequence[_Step]) -> Iterator[Claim]:
+    limits = context.limits
+    data_ns, window_ns = median(step.data_ns for step in steps), median(step.window_ns for step in steps)
+    least_ns = max(limits["spike_from_ratio"] * data_ns, data_ns + limits["of_step_from_ratio"] * window_ns)
+    places = [at for at, step in enumerate(steps) if step.data_ns >= least_ns]
+    epochs = {step.epoch for step in steps} - {None}
+    if not places or (epochs and not all(_is_first(steps, at, limits["steps_after_start"]) for at in places)):
+        return
+    later = [at for at in places if at > limits["steps_after_start"]]
+    if not epochs and not _is_periodic(places):
+        return
+    lost_ns = sum(steps[at].data_ns - data_ns for at in later)
+    share_ns = round(lost_ns / max(len(steps) - places[0] - 1, 1))
+    held = Message("suppressed.one-epoch") if epochs and len(epochs) < limits["epochs_from_count"] else None
+    if held is None and share_ns < limits["share_from_ratio"] * window_ns:
+        return
+    worst = max(places, key=lambda at: steps[at].data_ns)
+    yield Claim(
+        params={
+            "rank": "?" if steps[0].rank is None else steps[0].rank,
+            "spike_count": len(places),
+            "spike_ns": steps[worst].data_ns,
+            "usual_ns": round(data_ns),
+            "share_ns": share_ns,
+        },
+        location=place(steps[0]),
+        evidence=figures(
+            steps[0],
+            "step_phases",
+            {"spike_ns": steps[worst].data_ns, "usual_ns": round(data_ns), "epochs_count": len(epochs) or None},
+        ),
+        direct=DirectGain(
+            low_ns=round(share_ns * limits["kept_worst_ratio"]),
+            expected_ns=share_ns,
+            high_ns=share_ns,
+            base_ns=round(window_ns) + share_ns,
+        ),
+        at_stake_ns=share_ns,
+        suppressed_by=held,
+    )
+
+
+def _is_first(steps: Sequence[_Step], at: int, reach: float) -> bool:
+    """Whether a step is one of the first of its epoch, or the last before one: the mark may lie behind the request."""
+    back = max(at - int(reach), 0)
+    starts = [steps[other].epoch != steps[at].epoch for other in range(back, min(at + 2, len(steps)))]
+    return any(starts) or back == 0
+
+
+def _is_periodic(places: Sequence[int]) -> bool:
+    """Whether at least three spikes, the first start aside, follow each other at equal distances."""
+    gaps = [after - before for before, after in zip(places, places[1:], strict=False)]
+    return len(gaps) >= 2 and min(gaps) > 1 and max(gaps) - min(gaps) <= 1
+
+
+_STEPS = """
+    select result.profile_id, result.rank, result.step, step.epoch, result.window_ns, result.data_ns
+    from result
+    join step using (profile_id, step_id)
+    where step.origin <> 'inferred'
+    order by result.profile_id, step.ts_ns
+"""
+
+RULE = Rule("R-DATA-4", "epoch-spikes", "data", "config", check, needs=("step_phases", "input_pipeline"))

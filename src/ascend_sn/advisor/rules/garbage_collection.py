@@ -1,0 +1,125 @@
+"""R-HOST-3 garbage collection: Python collects garbage while the device waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from ascend_sn.advisor.evidence import figures, place
+from ascend_sn.advisor.median_step import MedianStep, where
+from ascend_sn.advisor.message import Message
+from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
+
+if TYPE_CHECKING:
+    from ascend_sn.replay import StepGraph, Transform, Unpriced
+
+__all__ = ["RULE"]
+
+
+class _Collections(msgspec.Struct):
+    """Recorded collections of a profile over all its steps (A32)."""
+
+    profile_id: int
+    calls: int
+    total_ns: int
+    max_ns: int
+    device_free_ns: int | None
+
+
+class _Guess(msgspec.Struct):
+    """Silent stretches of a host that look like collections (A04), over all its steps."""
+
+    profile_id: int
+    guess_ns: int
+
+
+def check(context: Context) -> Iterator[Claim]:
+    """Yield one claim, about the rank that loses most; where no collections were recorded, about likely ones."""
+    steps = {step.profile_id: step for step in context.steps}
+    recorded = [row for row in context.facts.query("host_pauses", _RECORDED, _Collections) if row.profile_id in steps]
+    if recorded:
+        row = max(recorded, key=_lost_ns)
+        step = steps[row.profile_id]
+        if _lost_ns(row) >= context.limits["lost_from_ns"] * step.step_count:
+            yield _collected(context, step, row)
+        return
+    guessed = [row for row in context.facts.query("free_time_causes", _GUESSED, _Guess) if row.profile_id in steps]
+    if guessed:
+        guess = max(guessed, key=lambda row: row.guess_ns)
+        step = steps[guess.profile_id]
+        if guess.guess_ns >= context.limits["guess_from_ratio"] * step.step_count * step.window_ns:
+            yield _likely(context, step, guess)
+
+
+def _lost_ns(row: _Collections) -> int:
+    """Time in which the device had nothing to do meanwhile; all of it where no kernels were recorded."""
+    return row.total_ns if row.device_free_ns is None else row.device_free_ns
+
+
+def _collected(context: Context, step: MedianStep, row: _Collections) -> Claim:
+    per_step = row.total_ns // step.step_count
+    return Claim(
+        params={
+            "where": where(step, len(context.steps)),
+            "collection_count": row.calls,
+            "step_count": step.step_count,
+            "gc_ns": per_step,
+            "gc_ratio": per_step / step.window_ns,
+            "longest_ns": row.max_ns,
+        },
+        location=place(step),
+        evidence=figures(
+            step, "host_pauses", {"gc_calls": row.calls, "gc_ns": row.total_ns, "device_free_ns": row.device_free_ns}
+        ),
+        changes=(_removed,),
+        at_stake_ns=per_step,
+    )
+
+
+def _likely(context: Context, step: MedianStep, guess: _Guess) -> Claim:
+    per_step = guess.guess_ns // step.step_count
+    return Claim(
+        params={
+            "where": where(step, len(context.steps)),
+            "gc_ns": per_step,
+            "gc_ratio": per_step / step.window_ns,
+        },
+        location=place(step),
+        evidence=figures(step, "free_time_causes", {"gc_guess_ns": guess.guess_ns}),
+        unpriced=Message("unpriced.only-a-guess"),
+        at_stake_ns=per_step,
+        texts=_LIKELY,
+        confidence="low",
+    )
+
+
+def _removed(graph: StepGraph) -> Transform | Unpriced:
+    from ascend_sn.replay import gc_removed
+
+    return gc_removed(graph)
+
+
+_RECORDED: Final = """
+    select profile_id, sum(calls)::bigint as calls, sum(total_ns)::bigint as total_ns, max(max_ns) as max_ns,
+           sum(device_free_ns)::bigint as device_free_ns
+    from result
+    where kind = 'gc'
+    group by profile_id
+    order by profile_id
+"""
+_GUESSED: Final = """
+    select profile_id, sum(cause_ns)::bigint as guess_ns
+    from result
+    where cause = 'gc_guess' and scope = 'step'
+    group by profile_id
+    order by profile_id
+"""
+_LIKELY: Final[dict[TextPart, str]] = {
+    "title": "rule.r-host-3.title-likely",
+    "message": "rule.r-host-3.message-likely",
+    "verify": "rule.r-host-3.verify-likely",
+}
+
+RULE = Rule("R-HOST-3", "garbage-collection", "host", "code", check, needs=("host_pauses",))

@@ -1,0 +1,156 @@
+"""R-HOST-2 host waits: the host stops for the device in every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from ascend_sn.advisor.evidence import figures, place
+from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, where
+from ascend_sn.advisor.message import Message
+from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
+from ascend_sn.advisor.small_kernels import small_kernels
+
+if TYPE_CHECKING:
+    from ascend_sn.replay import StepGraph, Transform, Unpriced
+
+__all__ = ["RULE"]
+
+
+class _Pause(msgspec.Struct):
+    """A row of `host_pauses`."""
+
+    profile_id: int
+    kind: str
+    name: str
+    operator_name: str | None
+    site: str | None
+    calls: int
+    total_ns: int
+    waited_ns: int | None
+    device_free_ns: int | None
+    share_ratio: float | None
+
+
+def check(context: Context) -> Iterator[Claim]:
+    """Yield a claim for blocking launches, else one for the waits of the rank that waits longest."""
+    pauses = context.facts.query("host_pauses", _PAUSES, _Pause)
+    blocking = [pause for pause in pauses if pause.kind == "launch_blocking"]
+    waits = [pause for pause in pauses if pause.kind != "launch_blocking"]
+    steps = {step.profile_id: step for step in context.device_steps}
+    for pause in blocking:
+        if pause.profile_id in steps and (pause.share_ratio or 0.0) > context.limits["blocking_launches_above_ratio"]:
+            yield _blocking_launches(context, pause, steps[pause.profile_id], waits)
+            return
+    found = [(step, _regular(context, step, waits)) for step in steps.values()]
+    found = [
+        (step, own)
+        for step, own in found
+        if _per_step(step, own) >= context.limits["waited_from_ratio"] * step.window_ns and own
+    ]
+    if found:
+        yield _waits(context, *max(found, key=lambda pair: _per_step(*pair)))
+
+
+def _regular(context: Context, step: MedianStep, waits: list[_Pause]) -> list[_Pause]:
+    """Waits of one rank that come back in every step.
+
+    Without marked steps only those inside an operator are known to be the program's own, and none of them to recur
+    unless it is seen twice.
+    """
+    least = context.limits["waits_from_count"] * (2 if step.scope == WHOLE_CAPTURE else step.step_count)
+    mine = [pause for pause in waits if pause.profile_id == step.profile_id]
+    if step.scope == WHOLE_CAPTURE:
+        mine = [pause for pause in mine if pause.operator_name is not None]
+    return [pause for pause in mine if pause.calls >= least]
+
+
+def _per_step(step: MedianStep, waits: list[_Pause]) -> int:
+    return sum(pause.total_ns for pause in waits) // step.step_count
+
+
+def _waits(context: Context, step: MedianStep, waits: list[_Pause]) -> Claim:
+    limits = context.limits
+    most = max(waits, key=lambda pause: pause.total_ns)
+    calls = sum(pause.calls for pause in waits) / step.step_count
+    small = small_kernels(context.facts, step, limits["small_to_ns"], limits["gap_to_ns"])
+    between_small = small is not None and small.small_ratio > limits["small_above_ratio"]
+    separated = between_small and small is not None and calls >= limits["separated_from_ratio"] * small.small_per_step
+    return Claim(
+        params={
+            "where": where(step, len(context.steps)),
+            "wait_count": round(calls, 1),
+            "waited_ns": _per_step(step, waits),
+            "waited_ratio": _per_step(step, waits) / step.window_ns,
+            "place": most.site or most.operator_name or most.name,
+            "place_ns": most.total_ns // step.step_count,
+            "small_ratio": 0.0 if small is None else small.small_ratio,
+        },
+        location=place(step, sorted({pause.operator_name or pause.name for pause in waits}), most.site or ""),
+        evidence=(
+            *figures(
+                step,
+                "host_pauses",
+                {
+                    "calls": sum(pause.calls for pause in waits),
+                    "total_ns": sum(pause.total_ns for pause in waits),
+                    "waited_ns": sum(pause.waited_ns or 0 for pause in waits),
+                    "device_free_ns": sum(pause.device_free_ns or 0 for pause in waits),
+                    "site": most.site,
+                    "operator_name": most.operator_name,
+                },
+            ),
+            *figures(step, "kernel", {"small_ratio": None if small is None else small.small_ratio}),
+        ),
+        changes=(partial(_waits_removed, names=frozenset(pause.name for pause in waits)),),
+        at_stake_ns=_per_step(step, waits),
+        texts=_SEPARATED if separated else {},
+    )
+
+
+def _blocking_launches(context: Context, pause: _Pause, step: MedianStep, waits: list[_Pause]) -> Claim:
+    names = frozenset(one.name for one in waits if one.profile_id == pause.profile_id and one.kind == "sync")
+    return Claim(
+        params={
+            "where": where(step, len(context.steps)),
+            "share_ratio": pause.share_ratio,
+            "waited_ns": pause.total_ns // step.step_count,
+        },
+        location=place(step),
+        evidence=figures(
+            step, "host_pauses", {"launch_blocking_ratio": pause.share_ratio, "launch_blocking_ns": pause.total_ns}
+        ),
+        changes=(partial(_waits_removed, names=names),),
+        at_stake_ns=pause.total_ns // step.step_count,
+        texts=_BLOCKING,
+        effort="config",
+    )
+
+
+def _waits_removed(graph: StepGraph, *, names: frozenset[str]) -> Transform | Unpriced:
+    from ascend_sn.replay import Where, syncs_removed
+
+    return syncs_removed(graph, Where(names=names, tables=("host_call",)))
+
+
+_PAUSES: Final = """
+    select profile_id, kind, name, operator_name, site, calls, total_ns, waited_ns, device_free_ns, share_ratio
+    from result
+    where kind in ('sync', 'implicit_sync', 'launch_blocking')
+    order by profile_id, total_ns desc, name, operator_name, site
+"""
+_SEPARATED: Final[dict[TextPart, str]] = {
+    "title": "rule.r-host-2.title-small",
+    "message": "rule.r-host-2.message-small",
+}
+_BLOCKING: Final[dict[TextPart, str]] = {
+    "title": "rule.r-host-2.title-blocking",
+    "message": "rule.r-host-2.message-blocking",
+    "advice": "rule.r-host-2.advice-blocking",
+    "verify": "rule.r-host-2.verify-blocking",
+}
+
+RULE = Rule("R-HOST-2", "host-waits", "host", "code", check, needs=("host_pauses",))
