@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -17,11 +18,13 @@ from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import StoreError, UsageError
 from ascend_sn.report.document import Document
 from ascend_sn.report.language import Language
+from ascend_sn.report.predictions import predictions_of
 from ascend_sn.report.printable import printable
 from ascend_sn.report.views import Selection
 from ascend_sn.store import Location, locate
 from ascend_sn.store.fingerprint import code_state
 from ascend_sn.store.jobs import jobs_of, newest_job
+from ascend_sn.store.predictions import keep_predictions
 from ascend_sn.store.upgrade import load_manifest
 
 __all__ = ["document_of", "input_of"]
@@ -64,12 +67,12 @@ def document_of(
     with _short_process(), Waiting(language.text("say.reading", name=path.name)) as waiting:
         location = locate(path, cache_dir=cache_dir, progress=waiting.reading)
         try:
-            document = _document(location, language, chosen, job, waiting)
+            document = _document(location, language, chosen, job, waiting, cache_dir)
         except StoreError:
             if not location.discard():
                 raise
             location = locate(path, cache_dir=cache_dir, progress=waiting.reading)
-            document = _document(location, language, chosen, job, waiting)
+            document = _document(location, language, chosen, job, waiting, cache_dir)
     if document.jobs and job is None:
         jobs = {"count": len(document.jobs), "jobs": ", ".join(document.jobs), "job": document.job}
         print(printable(language.text("say.jobs", **jobs)), file=sys.stderr)
@@ -93,7 +96,12 @@ def _short_process() -> Iterator[None]:
 
 
 def _document(
-    location: Location, language: Language, selection: Selection, job: str | None, waiting: Waiting
+    location: Location,
+    language: Language,
+    selection: Selection,
+    job: str | None,
+    waiting: Waiting,
+    cache_dir: Path | None,
 ) -> Document:
     manifest = load_manifest(location.folder)
     jobs = jobs_of(manifest)
@@ -114,6 +122,8 @@ def _document(
         waiting.tell(language.text("say.analysing"))
         document = _assembled(location, language, selection, shown if len(jobs) > 1 else None)
         location.keep(name, msgspec.json.encode(document))
+        if selection.advice:
+            keep_predictions(location, predictions_of(document, time.time_ns()), cache_dir=cache_dir)
     return document
 
 
