@@ -58,12 +58,28 @@ def code_state(*folders: str) -> str:
     What is kept in the cache was made by code; an upgrade, or an edit of the checkout, makes it again.
     """
     digest = hashlib.sha256()
-    for folder in sorted(folders) or [""]:
-        for path in sorted((_PACKAGE / folder).rglob("*")):
-            if path.suffix in (".py", ".so", ".toml", ".mo", ".j2"):
-                status = path.stat()
-                digest.update(f"{path.relative_to(_PACKAGE)}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
+    for name, size_bytes, mtime_ns in _code_files():
+        if not folders or name.partition(os.sep)[0] in folders:
+            digest.update(f"{name}\0{size_bytes}\0{mtime_ns}\0".encode())
     return digest.hexdigest()[:16]
+
+
+@cache
+def _code_files() -> list[tuple[str, int, int]]:
+    """Name below the package, size and mtime in ns of every file that decides what is made."""
+    found = []
+    pending = [""]
+    while pending:
+        folder = pending.pop()
+        with os.scandir(_PACKAGE / folder) as entries:
+            for entry in entries:
+                name = os.path.join(folder, entry.name)
+                if entry.is_dir() and entry.name != "__pycache__":
+                    pending.append(name)
+                elif entry.name.endswith((".py", ".so", ".toml", ".mo", ".j2")):
+                    status = entry.stat()
+                    found.append((name, status.st_size, status.st_mtime_ns))
+    return sorted(found)
 
 
 def describe(path: Path, name: str) -> ManifestSource:

@@ -19,6 +19,7 @@ from ascend_sn.model.tables import ColumnType, Table
 __all__ = ["connected", "is_small", "show_table", "write_parquet"]
 
 _SMALL_ROWS = 500_000
+_FEW_TEXTS = 50_000
 
 _FOR_LARGE_TABLES = (
     "column_lifetime",
@@ -60,7 +61,7 @@ def write_parquet(db: DuckDBPyConnection, rows: Rows, path: Path, *, rank: int |
 
     Texts travel as codes and are looked up by DuckDB, so that a million rows cost no million strings. Each
     dictionary is one list of which the codes are places: a join would cost half as much again as the writing.
-    Texts that hardly repeat travel as they are, since a list of them would be larger than the column.
+    Texts that hardly repeat, and those of small tables, travel as they are: a list of them would cost more.
     """
     children: dict[str, CArray] = {}
     fields: dict[str, Any] = {}
@@ -71,7 +72,7 @@ def write_parquet(db: DuckDBPyConnection, rows: Rows, path: Path, *, rank: int |
         if _is_absent(data):
             selected.append(f"null::{column.duckdb_type} as {column.name}")
             continue
-        if isinstance(data, Text) and _repeats(data):
+        if isinstance(data, Text) and _travels_as_codes(data):
             listed = f"texts_{column.name}"
             codes, values = np.arange(len(data.values), dtype=np.int32), np.array(_encodable(data.values), dtype=object)
             registered.append(listed)
@@ -153,20 +154,31 @@ def _is_absent(data: ColumnData) -> bool:
     return isinstance(data, Nullable) and not bool(data.valid.any())
 
 
-def _repeats(text: Text) -> bool:
-    return len(text.values) * 2 <= len(text)
+def _travels_as_codes(text: Text) -> bool:
+    return len(text) >= _FEW_TEXTS and len(text.values) * 2 <= len(text)
 
 
 def _arrow_column(data: ColumnData, type_: ColumnType) -> tuple[CArray, Any]:
     """Return a column and its Arrow type; texts that repeat as codes."""
     schema = _ARROW[type_]
     if isinstance(data, Text):
-        if not _repeats(data):
-            return na.c_array(Text(data.codes, _encodable(data.values)).decode(), na.large_string()), na.large_string()
+        if not _travels_as_codes(data):
+            return _texts(data), na.large_string()
         return _primitive(data.codes.astype(np.int32, copy=False), schema, data.codes >= 0), schema
     if isinstance(data, Nullable):
         return _primitive(data.values, schema, data.valid), schema
     return _primitive(data, schema, None), schema
+
+
+def _texts(data: Text) -> CArray:
+    values = [value.encode() for value in _encodable(data.values)] + [b""]  # the last one stands for null, code -1
+    offsets = np.zeros(len(data) + 1, np.int64)
+    np.cumsum(np.array([len(value) for value in values])[data.codes], out=offsets[1:])
+    joined = b"".join([values[code] for code in data.codes.tolist()])
+    valid = data.codes >= 0
+    mask = None if bool(valid.all()) else np.packbits(valid, bitorder="little")
+    buffers = [mask, offsets, joined]
+    return c_array_from_buffers(na.large_string(), len(data), buffers, null_count=int(np.count_nonzero(~valid)))
 
 
 def _primitive(values: Any, schema: Any, valid: Bool | None) -> CArray:
