@@ -34,6 +34,7 @@ from ascend_sn.replay import (
     Unpriced,
     Where,
     chains_of,
+    chains_within,
     comm_overlapped,
     fused,
     input_hidden,
@@ -47,9 +48,6 @@ CORES: Final = len(os.sched_getaffinity(0))
 WARM_UP_STEPS: Final = 12
 BLOCK: Final = 4
 """Steps of which the mean is one sample: several workers deliver their batches in groups."""
-
-NINE: Final = tuple(f"aten::{name}" for name in ("mean", "sub", "mul", "mean", "add", "rsqrt", "mul", "mul", "add"))
-"""The operators that `prediction_torch` normalises with, in their order."""
 
 Change = Callable[[StepGraph], Transform | Unpriced]
 
@@ -74,6 +72,17 @@ def _workers(kind: str, milliseconds: int, workers: int) -> Cell:
         f"{kind} {milliseconds} ms, {workers} workers",
         lambda graph: input_hidden(graph, workers=0, cores=CORES, to_workers=workers),
         is_crowded=kind == "work" and workers >= CORES,
+    )
+
+
+def _normalised(size: str) -> Cell:
+    return Cell(
+        f"W7: nine {size} PyTorch operators on the processor become one (layer norm)",
+        "prediction_torch",
+        f"nine {size} operators",
+        f"one {size} operator",
+        lambda graph: fused(graph, chains_within(graph, ["normalise"])),
+        is_crowded=True,
     )
 
 
@@ -116,14 +125,8 @@ CELLS: Final = (
         "short chains fused",
         lambda graph: fused(graph, chains_of(graph, [f"{name}_kernel" for name in CHAIN])),
     ),
-    Cell(
-        "W7: nine PyTorch operators on the processor become one (layer norm)",
-        "prediction_torch",
-        "nine operators",
-        "one operator",
-        lambda graph: fused(graph, chains_of(graph, NINE)),
-        is_crowded=True,
-    ),
+    _normalised("small"),
+    _normalised("large"),
     _ranks(
         "W9: of two ranks the slow one loads as the other does",
         "loads alike",
@@ -164,49 +167,46 @@ def main() -> None:
     begin = perf_counter()
     with tempfile.TemporaryDirectory() as scratch:
         for turn in range(arguments.rounds):
-            done: set[tuple[str, str]] = set()
-            for cell in cells:
-                for variant in (cell.before, cell.after):
-                    key = (cell.program, variant)
-                    if key in done:
-                        continue
-                    done.add(key)
-                    folder = Path(scratch) / f"{turn}-{len(done)}"
-                    _run(cell.program, variant, folder)
-                    measured[key].append(_step_ms(folder))
-                    for other in cells:
-                        if (other.program, other.before) == key:
-                            predicted[other.name].append(_predicted(folder, other.change))
+            for program in dict.fromkeys(cell.program for cell in cells):
+                mine = [cell for cell in cells if cell.program == program]
+                variants = dict.fromkeys(variant for cell in mine for variant in (cell.before, cell.after))
+                folders = {variant: Path(scratch) / f"{turn}-{program}-{at}" for at, variant in enumerate(variants)}
+                _run(program, folders)
+                for variant, folder in folders.items():
+                    with sn.open(folder) as run:
+                        measured[program, variant].append(_step_ms(run))
+                        priced = [cell for cell in mine if cell.before == variant]
+                        replay = Replay.of(run) if priced else None
+                    for cell in priced:
+                        predicted[cell.name].append(_predicted(replay, cell.change))
     _print(cells, measured, predicted)
     load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
     print(f"\n{arguments.rounds} rounds, {CORES} cores, load {load}, {perf_counter() - begin:.0f} s")
 
 
-def _run(program: str, variant: str, folder: Path) -> None:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", f"benchmarks.{program}", variant, str(folder)]
+def _run(program: str, folders: dict[str, Path]) -> None:
+    # The allocator keeps what it has, so that no step is about pages that the system hands out.
+    kept = {"MALLOC_MMAP_THRESHOLD_": str(1 << 25), "MALLOC_TRIM_THRESHOLD_": str(1 << 30)}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", **kept}
+    wanted = [word for variant, folder in folders.items() for word in (variant, str(folder))]
+    command = [sys.executable, "-m", f"benchmarks.{program}", *wanted]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if done.returncode:
-        raise SystemExit(f"{program} {variant}: {done.stderr}")
+        raise SystemExit(f"{program}: {done.stderr}")
 
 
-def _step_ms(folder: Path) -> float:
+def _step_ms(run: sn.Run) -> float:
     """Return the length of a step: the median of means of four, without the first twelve, of the slowest rank."""
-    with sn.open(folder) as run:
-        rows = run.sql("""
-            select step, max(dur_ns) from step where dur_ns > 0 group by step order by step
-        """).fetchall()
+    rows = run.sql("select step, max(dur_ns) from step where dur_ns > 0 group by step order by step").fetchall()
     steady = [dur / 1e6 for _, dur in rows[WARM_UP_STEPS:]]
     return float(median(mean(steady[at : at + BLOCK]) for at in range(0, len(steady) - BLOCK + 1, BLOCK)))
 
 
-def _predicted(folder: Path, change: Change) -> Prediction:
-    with sn.open(folder) as run:
-        replay = Replay.of(run)
-        gain = replay if isinstance(replay, Unpriced) else replay.gain(change)
+def _predicted(replay: Replay | Unpriced | None, change: Change) -> Prediction:
+    gain = replay.gain(change) if isinstance(replay, Replay) else replay
     if isinstance(gain, Gain):
         return Prediction(gain.low_ratio, gain.expected_ratio, gain.high_ratio)
-    return Prediction(0.0, 0.0, 0.0, gain.reason.message_id)
+    return Prediction(0.0, 0.0, 0.0, gain.reason.message_id if gain is not None else "nothing recorded")
 
 
 def _print(

@@ -1,6 +1,6 @@
 """Trainings beside a simulated device, as they are and changed, recorded by our own profiler.
 
-python -m benchmarks.prediction_device VARIANT OUTPUT
+python -m benchmarks.prediction_device VARIANT OUTPUT [VARIANT OUTPUT ...]
 """
 
 from __future__ import annotations
@@ -89,18 +89,18 @@ TRAININGS: Final = {
 
 
 def main() -> None:
-    variant, output = sys.argv[1:]
-    train, choice = TRAININGS[variant]
     device = SimulatedDevice()
-    profiler = Profiler(output_path=output)
-    with device.recorded(), profiler:
-        for _ in range(STEPS):
-            train(device, profiler, choice)
-            profiler.step()
-        device.synchronize("cudaDeviceSynchronize")
+    for variant, output in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
+        train, choice = TRAININGS[variant]
+        profiler = Profiler(output_path=output)
+        with device.recorded(), profiler:
+            for _ in range(STEPS):
+                train(device, profiler, choice)
+                profiler.step()
+            device.synchronize(AT_END)
+        if profiler.fault_counts:
+            raise SystemExit(f"the recording is not whole: {profiler.fault_counts}")
     device.close()
-    if profiler.fault_counts:
-        raise SystemExit(f"the recording is not whole: {profiler.fault_counts}")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 The device is a sleep, batches are made by sleeping, and a gradient exchange is a meeting over a pipe and a sleep.
 
-    python -m benchmarks.prediction_ranks VARIANT OUTPUT
+    python -m benchmarks.prediction_ranks VARIANT OUTPUT [VARIANT OUTPUT ...]
+
+Variants: as it is, loads alike, backward halved, batches by a thread, first bucket early.
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ STEPS: Final = 48
 FORWARD_S, BACKWARD_S, TRANSIT_S, OPTIMIZER_S = 0.010, 0.024, 0.006, 0.003
 DATA_S: Final = (0.004, 0.016)
 AS_IT_IS: Final = "as it is"
-VARIANTS: Final = (AS_IT_IS, "loads alike", "backward halved", "batches by a thread", "first bucket early")
 
 
 def train(rank: int, variant: str, output: str, pipes: list[Connection]) -> None:
@@ -74,23 +75,23 @@ def _exchange(pipe: Connection) -> None:
     sleep(TRANSIT_S)
 
 
-def _ranked(rank: int, variant: str, output: str, pipes: list[Connection]) -> None:
+def _ranked(rank: int, wanted: list[tuple[str, str]], pipes: list[Connection]) -> None:
     os.environ.update(RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank))
-    train(rank, variant, output, pipes)
+    for variant, output in wanted:
+        train(rank, variant, output, pipes)
 
 
 def main() -> None:
-    variant, output = sys.argv[1:]
+    wanted = list(zip(sys.argv[1::2], sys.argv[2::2], strict=True))
     context = get_context("spawn")
     pairs = [context.Pipe() for _ in range(2)]
-    ranks = [
-        context.Process(target=_ranked, args=(rank, variant, output, [pair[rank] for pair in pairs]))
-        for rank in range(2)
-    ]
+    ranks = [context.Process(target=_ranked, args=(rank, wanted, [pair[rank] for pair in pairs])) for rank in range(2)]
     for process in ranks:
         process.start()
     for process in ranks:
         process.join()
+    if any(process.exitcode for process in ranks):
+        raise SystemExit("a rank has failed")
 
 
 if __name__ == "__main__":

@@ -4,14 +4,14 @@ A batch takes a while to make, by waiting (storage) or by work of the processor 
 20 ms, so that the processor is idle meanwhile, as it is beside a real accelerator. In the other training the input is
 normalised by nine operators or by the one that does the same.
 
-    python -m benchmarks.prediction_torch VARIANT OUTPUT
+    python -m benchmarks.prediction_torch VARIANT OUTPUT [VARIANT OUTPUT ...]
 """
 
 from __future__ import annotations
 
 import sys
 from time import sleep, thread_time
-from typing import Any, Final
+from typing import Final
 
 import torch
 from torch import nn
@@ -29,12 +29,13 @@ LOADERS: Final = {
 }
 """Variants of the first training: what making a batch takes, and how many processes make batches."""
 
-NORMALISED: Final = {"nine operators": False, "one operator": True}
-"""Variants of the second training."""
-
-VIEWS: Final = 4
-ROWS: Final = 128
-WIDTH: Final = 4096
+NORMALISED: Final = {
+    "nine large operators": (False, 4, 128, 4096),
+    "one large operator": (True, 4, 128, 4096),
+    "nine small operators": (False, 64, 32, 512),
+    "one small operator": (True, 64, 32, 512),
+}
+"""Variants of the second training: whether one operator does it, how many views of the input there are, their size."""
 
 
 class Batches(Dataset[torch.Tensor]):
@@ -75,16 +76,19 @@ def load(kind: str, seconds: float, workers: int, profiler: Profiler) -> None:
             profiler.step()
 
 
-def normalise(as_one: bool, profiler: Profiler) -> None:
-    model = nn.Linear(WIDTH, 64)
+def normalise(as_one: bool, count: int, rows: int, width: int, profiler: Profiler) -> None:
+    model = nn.Linear(width, 64)
     optimizer = torch.optim.SGD(model.parameters(), 0.001)
-    views = [torch.randn(ROWS, WIDTH) for _ in range(VIEWS)]
-    weight, bias = torch.randn(WIDTH), torch.randn(WIDTH)
+    views = [torch.randn(rows, width) for _ in range(count)]
+    weight, bias = torch.randn(width), torch.randn(width)
     with profiler:
         for _ in range(STEPS):
             optimizer.zero_grad()
             with profiler.op("forward"):
-                seen = [(_one if as_one else _nine)(view, weight, bias) for view in views]
+                seen = []
+                for view in views:
+                    with profiler.op("normalise"):
+                        seen.append((_one if as_one else _nine)(view, weight, bias))
                 loss = model(seen[0]).square().mean()
             torch.autograd.backward(loss)
             optimizer.step()
@@ -100,25 +104,20 @@ def _nine(view: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch
 
 
 def _one(view: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    return functional.layer_norm(view, (WIDTH,), weight, bias)
+    return functional.layer_norm(view, weight.shape, weight, bias)
 
 
 def main() -> None:
-    variant, output = sys.argv[1:]
     torch.set_num_threads(1)
-    torch.manual_seed(1)
-    profiler = Profiler(output_path=output)
-    if variant in LOADERS:
-        kind, seconds, workers = LOADERS[variant]
-        load(kind, seconds, workers, profiler)
-    else:
-        normalise(NORMALISED[variant], profiler)
-    _check(profiler)
-
-
-def _check(profiler: Any) -> None:
-    if profiler.fault_counts:
-        raise SystemExit(f"the recording is not whole: {profiler.fault_counts}")
+    for variant, output in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
+        torch.manual_seed(1)
+        profiler = Profiler(output_path=output)
+        if variant in LOADERS:
+            load(*LOADERS[variant], profiler)
+        else:
+            normalise(*NORMALISED[variant], profiler)
+        if profiler.fault_counts:
+            raise SystemExit(f"the recording is not whole: {profiler.fault_counts}")
 
 
 if __name__ == "__main__":

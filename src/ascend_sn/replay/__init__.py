@@ -21,12 +21,13 @@ from ascend_sn.replay.edits import (
     SetDur,
     Unblock,
 )
+from ascend_sn.replay.fusion_transforms import chains_of, chains_within, fused
 from ascend_sn.replay.graph import StepGraph, TimeClass
 from ascend_sn.replay.host_transforms import gc_removed, launches_removed, syncs_removed
-from ascend_sn.replay.input_transforms import copies_pinned, input_hidden
+from ascend_sn.replay.input_transforms import copies_pinned, input_hidden, results_read_later
 from ascend_sn.replay.jobs import jobs
 from ascend_sn.replay.memory_transforms import MemoryChange, activation_bytes, batch_doubled, recomputed
-from ascend_sn.replay.operator_transforms import chains_of, fused, lower_precision, operators_to, operators_to_cohort
+from ascend_sn.replay.operator_transforms import lower_precision, operators_to, operators_to_cohort
 from ascend_sn.replay.plan import Candidate, Plan, PlanStep
 from ascend_sn.replay.prices import Bound, Gain, Remark, Transform, Unpriced
 from ascend_sn.replay.rank_transforms import straggler_normalised
@@ -65,6 +66,7 @@ __all__ = [
     "batch_doubled",
     "buckets_merged",
     "chains_of",
+    "chains_within",
     "comm_compressed",
     "comm_faster",
     "comm_overlapped",
@@ -78,6 +80,7 @@ __all__ = [
     "operators_to",
     "operators_to_cohort",
     "recomputed",
+    "results_read_later",
     "straggler_normalised",
     "syncs_removed",
 ]

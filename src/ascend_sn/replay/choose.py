@@ -12,7 +12,7 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.analysis.clock_offsets import offsets_between
 from ascend_sn.replay.jobs import jobs
 
-__all__ = ["HOST_KINDS", "MAX_PROFILES", "Choice", "Scope", "Window", "choose"]
+__all__ = ["FEW_STEPS", "HOST_KINDS", "MAX_PROFILES", "Choice", "Scope", "Window", "choose"]
 
 HOST_KINDS: Final = ("cpu", "host")
 """Kinds of capture in which the kernels are stretches of host threads."""
@@ -22,6 +22,9 @@ MAX_PROFILES: Final = 64
 
 WARM_UP_RATIO: Final = 0.1
 """Share of the steps of a session that is taken for its warm-up, at least one step."""
+
+FEW_STEPS: Final = 5
+"""Below this number of steps the median one says little, and how much they differ nothing."""
 
 Scope = Literal["step", "inferred step", "whole capture"]
 
@@ -47,13 +50,16 @@ class Window:
 class Choice:
     """What was chosen, out of how much.
 
-    `step_count` counts the steps that the chosen one is the median of; 0 for a whole capture.
+    `step_count` counts the steps that the chosen one is the median of; 0 for a whole capture. `spread` is by how much
+    the shorter and the longer steps differ from that one: the tenth and the ninetieth percentile, as shares of its
+    length; zeros where there are fewer than five steps.
     """
 
     windows: tuple[Window, ...]
     scope: Scope
     step_count: int
     profile_count: int
+    spread: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -91,14 +97,25 @@ def choose(
     if not steady:
         windows = _whole_captures(db, found)
         scope: Scope = "whole capture"
+        spread = (0.0, 0.0)
     else:
         ranked = sorted(steady, key=lambda key: (key.dur_ns, key.session, key.number))
         windows = _step_windows(db, found, ranked[(len(ranked) - 1) // 2])
+        spread = _spread([key.dur_ns for key in ranked])
         scope = "inferred step" if inferred else "step"
     chosen = _by_wait(db, windows, max_profiles)
     offsets = _clock_offsets(db, [window.profile_id for window in chosen])
     aligned = (Window(**{**vars(w), "offset_ns": offsets.get(w.profile_id, 0)}) for w in chosen)
-    return Choice(tuple(aligned), scope, len(steady), len(windows))
+    return Choice(tuple(aligned), scope, len(steady), len(windows), spread)
+
+
+def _spread(ascending: list[int]) -> tuple[float, float]:
+    """Return how far the tenth and the ninetieth percentile of lengths lie from the median one, as shares of it."""
+    count = len(ascending)
+    if count < FEW_STEPS:
+        return 0.0, 0.0
+    short, middle, long = (ascending[round((count - 1) * share)] for share in (0.1, 0.5, 0.9))
+    return 1 - short / middle, long / middle - 1
 
 
 def _steps(db: DuckDBPyConnection, profiles: list[int], inferred: bool) -> list[_Key]:

@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from ascend_sn.model.rows import Int64
 from ascend_sn.replay.engine import Draft
-from ascend_sn.replay.graph import EdgeKind, NodeKind
+from ascend_sn.replay.graph import NO_TASK, EdgeKind, NodeKind
 from ascend_sn.replay.selectors import Where
+from ascend_sn.replay.tasks import SourceTable
 
 __all__ = [
     "Edit",
@@ -96,7 +97,7 @@ class Lengthen:
 class Remove:
     """Take work out: no duration, no late start, no launch. What came before it still comes before what follows.
 
-    With `launches`, the host calls that launched nothing else are gone, too.
+    With `launches`, the host calls and operators that launched nothing else are gone, too.
     """
 
     nodes: Nodes
@@ -248,16 +249,25 @@ class ScaleEdges:
 
 
 def _without_launches(draft: Draft, at: Int64, gone: npt.NDArray[np.bool_]) -> None:
-    """Take out the host time of calls all of whose tasks are gone."""
+    """Take out the host time of calls and operators all of whose tasks are gone."""
     nodes, tasks = draft.graph.nodes, draft.graph.tasks
     kernel = nodes.kernel[at[at < len(nodes)]]
-    launchers = np.unique(tasks.launcher[kernel[kernel >= 0]])
-    launchers = launchers[launchers >= 0]
-    if not len(launchers):
-        return
-    # Another task of the same launcher, still there, keeps it.
+    kernel = kernel[kernel >= 0]
+    # Another task of the same launcher or operator, still there, keeps it.
     device = np.flatnonzero(np.isin(nodes.kind, (NodeKind.KERNEL, NodeKind.ARRIVE)) & ~gone[: len(nodes)])
-    launchers = launchers[~np.isin(launchers, tasks.launcher[nodes.kernel[device]])]
-    host = np.flatnonzero(nodes.kind == NodeKind.HOST)
-    host = host[np.isin(nodes.task[host], launchers)]
-    draft.dur[host] = 0
+    kept = nodes.kernel[device]
+    launchers = _only(tasks.launcher[kernel], tasks.launcher[kept])
+    operators = _only(tasks.operator_id[kernel], tasks.operator_id[kept])
+    if not len(launchers) and not len(operators):
+        return
+    host = np.flatnonzero((nodes.kind == NodeKind.HOST) & (nodes.kernel == NO_TASK))
+    of = nodes.task[host]
+    named = (of >= 0) & (tasks.table[of] == SourceTable.OPERATOR) & np.isin(tasks.operator_id[of], operators)
+    draft.dur[host[named | np.isin(of, launchers)]] = 0
+
+
+def _only(gone: Int64, kept: Int64) -> Int64:
+    """Return the distinct numbers of what is gone that nothing kept has; negative ones are none."""
+    found = np.unique(gone)
+    only: Int64 = found[(found >= 0) & ~np.isin(found, kept)]
+    return only

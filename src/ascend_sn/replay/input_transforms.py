@@ -1,4 +1,4 @@
-"""Transformations of the input side: W1 input hidden, W2 copies from pinned memory beside the computing."""
+"""Transformations of the input side: W1 input hidden, W2 copies from and to pinned memory beside the computing."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from ascend_sn.replay.graph import EdgeKind, NodeKind, StepGraph, TimeClass
 from ascend_sn.replay.prices import Bound, Confidence, Remark, Transform, Unpriced
 from ascend_sn.replay.selectors import Where
 
-__all__ = ["copies_pinned", "input_hidden"]
+__all__ = ["copies_pinned", "input_hidden", "results_read_later"]
 
 HAND_OVER_NS: Final = 1_500_000
 """Cost of handing a batch over, which no number of workers hides (measured 1 to 2 ms; analyses.md 3.4)."""
+
+SLOW_HAND_OVER_RATIO: Final = 2.0
+"""Cost of handing a batch over in the low case, in units of the expected one (the upper end of what was measured)."""
 
 MORE_WORKERS: Final = 2
 """Workers that are added in the expected case."""
@@ -74,23 +77,35 @@ def input_hidden(
     else:
         fewest = max(1, min(more, cores - 1)) if to_workers is None else more
         crowded = max(1.0, fewest / cores, (fewest + 1) / cores)
-    kept: list[Edit] = [
-        Scale(nodes, min(1.0, hand_over_ns / max(int(graph.nodes.dur[nodes].sum()), 1))) for nodes in waits
-    ]
 
-    def limited(production_ns: float) -> Bound:
+    def limited(production_ns: float, handed_ns: int, slower: float = 1.0) -> Bound:
         # Workers that would make it worse are not added.
         production_ns = min(production_ns, graph.observed_ns)
-        return Bound((*kept, SetDur([graph.production], np.array([round(production_ns)], np.int64), raises=True)))
+        kept = (Scale(nodes, min(1.0, handed_ns / max(int(graph.nodes.dur[nodes].sum()), 1))) for nodes in waits)
+        made = SetDur([graph.production], np.array([round(production_ns)], np.int64), raises=True)
+        beside = _beside(graph, waits, slower) if cores is not None else ()
+        return Bound((*beside, *kept, made))
 
+    slow_ns = round(SLOW_HAND_OVER_RATIO * hand_over_ns)
     return Transform(
         "W1",
-        low=limited(produce_ns * crowded / fewest),
-        expected=limited(produce_ns / more),
+        # There a worker spends the time of the hand-over, too.
+        low=limited((produce_ns * crowded + slow_ns) / fewest, slow_ns, crowded),
+        expected=limited(produce_ns / more, hand_over_ns),
         high=Bound(tuple(Scale(nodes, 0.0) for nodes in waits)),
         remarks=tuple(remarks),
         confidence=confidence,
     )
+
+
+def _beside(graph: StepGraph, waits: list[Int64], slower: float) -> tuple[Edit, ...]:
+    """Let the threads of the program work slower by a factor, beside workers that take all the cores."""
+    if slower <= 1.0:
+        return ()
+    working = graph.nodes.kind == NodeKind.HOST
+    for nodes in waits:
+        working[nodes] = False
+    return (Scale(np.flatnonzero(working), slower),)
 
 
 def copies_pinned(graph: StepGraph) -> Transform | Unpriced:
@@ -120,6 +135,27 @@ def copies_pinned(graph: StepGraph) -> Transform | Unpriced:
         expected=Bound(at(1.0) if on_device else gone),
         high=Bound(gone),
         confidence="high" if on_device else "low",
+    )
+
+
+def results_read_later(graph: StepGraph) -> Transform | Unpriced:
+    """W2 the other way: copies to the host go into pinned memory, asynchronously, and are read a step later.
+
+    In the low case the host still waits for them, and only the copies are as quick as the best measured one; in the
+    expected case they run beside the computing and the host waits only for what was computed; in the high case it waits
+    for nothing.
+    """
+    chosen = Where(kinds=("copy",), directions=("d2h",)).mask(graph)
+    copies = np.flatnonzero(chosen & (graph.nodes.kind == NodeKind.KERNEL))
+    if not len(copies):
+        return Unpriced(Remark("replay.no-device-to-host-copies"))
+    waiting = _hosts_of(graph, copies)
+    gone = SetDur(copies, 0)
+    return Transform(
+        "W2",
+        low=Bound((SetDur(copies, _copy_times(graph, copies, 1.0)),)),
+        expected=Bound((gone,)),
+        high=Bound((gone, Unblock(waiting, copies))),
     )
 
 

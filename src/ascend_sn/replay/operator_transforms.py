@@ -1,4 +1,4 @@
-"""Transformations of kernels: W7 fusion, W10 to roofline or cohort, W12 lower precision."""
+"""Transformations of kernels: W10 to roofline or cohort, W12 lower precision."""
 
 from __future__ import annotations
 
@@ -9,76 +9,20 @@ from typing import Final
 import numpy as np
 
 from ascend_sn.analysis.op_flops import family_of
-from ascend_sn.analysis.shapes import plain_dtypes, total_bytes
-from ascend_sn.model.rows import Int64, Text
-from ascend_sn.replay.edits import Edit, Merge, Scale, SetDur
+from ascend_sn.analysis.shapes import plain_dtypes
+from ascend_sn.model.rows import Int64
+from ascend_sn.replay.edits import Scale, SetDur
 from ascend_sn.replay.graph import StepGraph, TimeClass
 from ascend_sn.replay.prices import Bound, Confidence, Remark, Transform, Unpriced
 from ascend_sn.replay.selectors import Where, device_nodes
 
-__all__ = ["chains_of", "fused", "lower_precision", "operators_to", "operators_to_cohort"]
-
-FUSED_BANDWIDTH_RATIO: Final = 0.85
-"""Share of the observed bandwidth that a fused kernel reaches in the low case."""
+__all__ = ["lower_precision", "operators_to", "operators_to_cohort"]
 
 MATMUL_RATIOS: Final = (0.7, 0.5, 0.35)
 """Time of a float32 matrix product in half precision, where no pair of the capture tells: low, expected, high."""
 
 MEMORY_RATIOS: Final = (0.7, 0.5, 0.5)
 """The same of kernels that move memory."""
-
-
-def chains_of(graph: StepGraph, op_types: Sequence[str]) -> list[Int64]:
-    """Return every run of kernels on one stream with these operator types, without overlaps, in order."""
-    nodes, tasks = graph.nodes, graph.tasks
-    chosen = np.flatnonzero(device_nodes(graph))
-    kernel = nodes.kernel[chosen]
-    # A stretch of a host thread may be cut into several nodes of one kernel.
-    lane = tasks.lane.codes[kernel].astype(np.int64) + nodes.profile[chosen] * (len(tasks.lane.values) + 1)
-    names = tasks.op_type.decode()
-    chains: list[Int64] = []
-    for code in np.unique(lane).tolist():
-        mine = chosen[lane == code]
-        types = [names[int(at)] for at in nodes.kernel[mine]]
-        at = 0
-        while at + len(op_types) <= len(types):
-            if types[at : at + len(op_types)] == list(op_types):
-                chains.append(mine[at : at + len(op_types)])
-                at += len(op_types)
-            else:
-                at += 1
-    return chains
-
-
-def fused(
-    graph: StepGraph, chains: Sequence[Int64], *, roofline_bytes_per_s: float | None = None
-) -> Transform | Unpriced:
-    """W7: each chain becomes one kernel that moves its bytes without the intermediate results.
-
-    Its time is (all bytes - 2 x intermediate bytes) / bandwidth, and not below the shortest kernel of the step;
-    the bandwidth is 0.85 of the chain's, the chain's, or the roofline's. The host launches it once.
-
-    Args:
-        graph: The replayed step.
-        chains: Kernels of each chain, as `chains_of` gives them; an output of one is an input of the next.
-        roofline_bytes_per_s: Bandwidth of the memory; by default the best of all chains.
-    """
-    dur = graph.nodes.dur
-    known = [
-        (chain, *found) for chain in chains if (found := _moved_bytes(graph, chain)) is not None and len(chain) > 1
-    ]
-    if not known:
-        return Unpriced(Remark("replay.chain-bytes-unknown" if chains else "replay.no-chain"))
-    rates = [total / max(int(dur[chain].sum()), 1) for chain, total, _ in known]
-    best = max(rates) if roofline_bytes_per_s is None else max(*rates, roofline_bytes_per_s / 1e9)
-    computing = dur[device_nodes(graph) & (graph.nodes.time_class == TimeClass.COMPUTE) & (dur > 0)]
-    least = int(computing.min(initial=np.iinfo(np.int64).max)) if len(computing) else 0
-    edits: list[list[Edit]] = [[], [], []]
-    for (chain, total, intermediate), rate in zip(known, rates, strict=True):
-        left = max(total - 2 * intermediate, 0)
-        for bound, used in zip(edits, (rate * FUSED_BANDWIDTH_RATIO, rate, best), strict=True):
-            bound.append(Merge(chain, max(round(left / used), least) if used > 0 else least))
-    return Transform.of("W7", (Bound(tuple(bound)) for bound in edits))
 
 
 def operators_to(
@@ -141,27 +85,6 @@ def lower_precision(graph: StepGraph) -> Transform | Unpriced:
     confidence: Confidence = "low" if measured is None else "high"
     remarks = (Remark("replay.precision-not-measured"),) if measured is None else ()
     return Transform.of("W12", bounds, remarks=remarks, confidence=confidence)
-
-
-def _moved_bytes(graph: StepGraph, chain: Int64) -> tuple[int, int] | None:
-    """Return all bytes that a chain reads and writes, and those of its intermediate results."""
-    tasks = graph.tasks
-    total = intermediate = 0
-    for place, node in enumerate(chain.tolist()):
-        kernel = int(graph.nodes.kernel[node])
-        read = total_bytes(_text(tasks.input_shapes, kernel), _text(tasks.input_dtypes, kernel))
-        written = total_bytes(_text(tasks.output_shapes, kernel), _text(tasks.output_dtypes, kernel))
-        if read is None or written is None:
-            return None
-        total += read + written
-        if place + 1 < len(chain):
-            intermediate += written
-    return total, intermediate
-
-
-def _text(column: Text, at: int) -> str | None:
-    code = int(column.codes[at])
-    return None if code < 0 else column.values[code]
 
 
 def _cohort_key(graph: StepGraph, node: int) -> tuple[int, int, int]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from ascend_sn.replay.edits import Edit
 from ascend_sn.replay.engine import Draft
 from ascend_sn.replay.graph import StepGraph
+from ascend_sn.replay.steady import steady_ns
 
 __all__ = ["Bound", "Confidence", "Gain", "Remark", "Transform", "Unpriced", "price", "replayed_ns"]
 
@@ -110,29 +111,45 @@ class Unpriced:
 
 
 def replayed_ns(graph: StepGraph, *bounds: Bound, guesses: bool = True) -> float:
-    """Return how long a step is per unit of its work after some edits, ns; see `Draft` for `guesses`."""
+    """Return how long a step is per unit of its work once some edits have lasted, ns; see `Draft` for `guesses`."""
     draft = Draft(graph, guesses=guesses)
     work = 1.0
     for bound in bounds:
         for edit in bound.edits:
             edit.apply(draft)
         work *= bound.work_ratio
-    return draft.timing().makespan_ns / work
+    return steady_ns(draft) / work
 
 
-def price(graph: StepGraph, base_ns: int, transform: Transform, confidence: Confidence) -> Gain:
+def price(
+    graph: StepGraph,
+    base_ns: int,
+    transform: Transform,
+    confidence: Confidence,
+    spread: tuple[float, float] = (0.0, 0.0),
+) -> Gain:
     """Return the gain of a transformation on a graph whose step takes `base_ns`.
 
     In the low case no thread is taken to wait where that is a guess.
+
+    Args:
+        graph: The replayed step.
+        base_ns: Its length.
+        transform: The transformation.
+        confidence: No gain is trusted more.
+        spread: By what share shorter and longer steps of the capture differ from this one; low and high hold that, too,
+            but what makes the step shorter is never said to make it longer for that reason.
     """
     low, expected, high = (
         round((base_ns - replayed_ns(graph, bound, guesses=guesses)) * bound.share_ratio)
         for bound, guesses in ((transform.low, False), (transform.expected, True), (transform.high, True))
     )
+    low, high = min(low, expected), max(high, expected)
+    shorter, longer = spread
     return Gain(
-        low_ns=min(low, expected),
+        low_ns=max(round(low - longer * (base_ns - low)), min(low, 0)),
         expected_ns=expected,
-        high_ns=max(high, expected),
+        high_ns=min(round(high + shorter * (base_ns - high)), max(high, base_ns)),
         base_ns=base_ns,
         confidence=least(confidence, transform.confidence),
         remarks=transform.remarks,

@@ -10,7 +10,7 @@ from typing import Final
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.replay.build import build_graph
-from ascend_sn.replay.choose import HOST_KINDS, Choice, choose
+from ascend_sn.replay.choose import FEW_STEPS, HOST_KINDS, Choice, choose
 from ascend_sn.replay.critical_path import CriticalPath, critical_path, unexplained_ns
 from ascend_sn.replay.engine import Draft, Timing, replayed
 from ascend_sn.replay.graph import StepGraph
@@ -34,9 +34,6 @@ DOUBTFUL_UNEXPLAINED: Final = 0.10
 
 WRONG_UNEXPLAINED: Final = 0.30
 """Unexplained share above which nothing is priced."""
-
-FEW_STEPS: Final = 5
-"""Below this number of steps the median one says little."""
 
 _NODES_PER_SLICE: Final = 2
 
@@ -170,7 +167,7 @@ class Replay:
             transform = transform(self.graph)
         if isinstance(transform, Unpriced):
             return transform
-        found = price(self.graph, self.base_ns, transform, self.confidence)
+        found = price(self.graph, self.base_ns, transform, self.confidence, self.choice.spread)
         return Gain(**{**vars(found), "remarks": (*found.remarks, *self.remarks)})
 
     def joint(self, candidates: Sequence[Candidate], conflicts: Collection[tuple[str, str]] = ()) -> Plan | Unpriced:

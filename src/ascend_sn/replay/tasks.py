@@ -114,11 +114,13 @@ _CALLS: Final = """
     order by ts_ns, dur_ns desc, host_call_id
 """
 
-# Rows that draw how long the host waited are no tasks of a stream.
+# Rows that draw how long the host waited are no tasks of a stream. Shapes that a kernel does not state are those of its
+# operator, where that launched nothing else.
 _KERNELS: Final = """
     with chosen as (
         select *, coalesce(device_id, 0)::varchar || '/' || coalesce(stream, kind) as lane,
-               $step is not null and coalesce(step_id < $step, false) as carried
+               $step is not null and coalesce(step_id < $step, false) as carried,
+               count(*) over (partition by operator_id) = 1 as is_alone
         from kernel
         where profile_id = $profile and ts_ns is not null and dur_ns >= 0
           and (
@@ -130,7 +132,10 @@ _KERNELS: Final = """
           and not (kind = 'sync' and regexp_matches(name, '^(Context|Event|Stream) Sync'))
     )
     select chosen.kernel_id as row_id, chosen.ts_ns, chosen.dur_ns, lane, chosen.name, kind, op_type, core_type,
-           chosen.input_shapes, chosen.input_dtypes, chosen.output_shapes, chosen.output_dtypes,
+           coalesce(chosen.input_shapes, case when is_alone then operator.input_shapes end) as input_shapes,
+           coalesce(chosen.input_dtypes, case when is_alone then operator.input_dtypes end) as input_dtypes,
+           coalesce(chosen.output_shapes, case when is_alone then operator.output_shapes end) as output_shapes,
+           coalesce(chosen.output_dtypes, case when is_alone then operator.output_dtypes end) as output_dtypes,
            copy_direction as direction, size_bytes, operator_id, host_call_id, carried, phase, module
     from chosen
     left join operator using (profile_id, operator_id)

@@ -9,6 +9,7 @@ import numpy as np
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.replay import Edit, Gain, Replay, Transform
+from ascend_sn.replay.engine import Draft
 from ascend_sn.replay.graph import NodeKind, StepGraph
 from tests.timeline import empty_tables, insert, slices_of
 
@@ -194,6 +195,14 @@ def replay_of(db: DuckDBPyConnection) -> Replay:
     found = Replay.of(db)
     assert isinstance(found, Replay), found
     return found
+
+
+def first_step_after(replay: Replay, *edits: Edit) -> int:
+    """Return how long the first step after some edits is, before the host runs ahead, ns."""
+    draft = Draft(replay.graph)
+    for edit in edits:
+        edit.apply(draft)
+    return draft.timing().makespan_ns
 
 
 def step_after(replay: Replay, *edits: Edit) -> int:

@@ -9,7 +9,7 @@ from ascend_sn.replay import Remove, Replay, Scale, TimeClass, Where
 from ascend_sn.replay.graph import EdgeKind, NodeKind, topological
 from ascend_sn.replay.threads import Moments, Slices, Stretches, bursts, cut_threads
 from tests.timeline import insert, timeline
-from tests.unit.replay.drawings import kernels_named, launch, node_of, replay_of, step_after
+from tests.unit.replay.drawings import first_step_after, kernels_named, launch, node_of, replay_of, step_after
 
 MS = 1_000_000
 
@@ -216,7 +216,7 @@ def test_a_wait_for_an_event_takes_the_record_launched_last_before_it() -> None:
 
     wait = node_of(replay.graph, "EVENT_WAIT")
     assert (replay.graph.nodes.start[wait], replay.graph.nodes.dur[wait]) == (7, 0)
-    assert step_after(replay, Scale(Where(names=("A",)), 0.2), Scale(Where(part="host"), 0.0)) == 15
+    assert first_step_after(replay, Scale(Where(names=("A",)), 0.2), Scale(Where(part="host"), 0.0)) == 15
 
 
 def test_late_kernels_beside_busy_streams_are_contended() -> None:
