@@ -1,0 +1,89 @@
+"""What a chain of kernels reads and writes, and what of that lies between its kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from ascend_sn.analysis.operator_names import plain_name
+from ascend_sn.analysis.shapes import plain_dtypes, shapes_of, tensor_bytes, total_bytes
+from ascend_sn.model.rows import Int64, Text
+from ascend_sn.replay.graph import StepGraph
+from ascend_sn.replay.tasks import Tasks
+
+__all__ = ["Moved", "moved_by"]
+
+_REDUCTIONS: Final = frozenset(
+    ("all", "amax", "amin", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var")
+)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Bytes of a chain.
+
+    Attributes:
+        total_bytes: All that its kernels read and write.
+        intermediate_bytes: What they write for the next one.
+        longest_ns: Time of the longest of its kernels.
+        kernel_count: How many kernels it has.
+        is_inferred: Whether outputs were not recorded.
+    """
+
+    total_bytes: int
+    intermediate_bytes: int
+    longest_ns: int
+    kernel_count: int
+    is_inferred: bool
+
+
+def moved_by(graph: StepGraph, chain: Int64) -> Moved | None:
+    """Return what a chain moves; None for a single kernel, and where the inputs of one are not known."""
+    nodes, tasks = graph.nodes, graph.tasks
+    of_node = nodes.kernel[chain]
+    kernels, place = np.unique(of_node, return_inverse=True)
+    times = np.bincount(place, weights=nodes.dur[chain])
+    ordered = list(dict.fromkeys(of_node.tolist()))
+    if len(kernels) < 2:
+        return None
+    total = intermediate = 0
+    is_inferred = False
+    for kernel, behind in zip(ordered, [*ordered[1:], None], strict=True):
+        read = total_bytes(_text(tasks.input_shapes, kernel), _text(tasks.input_dtypes, kernel))
+        written = total_bytes(_text(tasks.output_shapes, kernel), _text(tasks.output_dtypes, kernel))
+        if written is None:
+            written = _inferred(tasks, kernel, behind)
+            is_inferred = True
+        if read is None or written is None:
+            return None
+        total += read + written
+        if behind is not None:
+            intermediate += written
+    return Moved(total, intermediate, int(times.max()), len(kernels), is_inferred)
+
+
+def _inferred(tasks: Tasks, kernel: int, behind: int | None) -> int | None:
+    """Return the bytes that a kernel writes, as far as its inputs and those of the next one tell."""
+    name = _text(tasks.op_type, kernel) or _text(tasks.name, kernel) or ""
+    if plain_name(name).removeprefix("reduce") in _REDUCTIONS or "reduce_kernel" in name:
+        sizes = _tensors(tasks, kernel if behind is None else behind)
+        return min(sizes) if sizes else None
+    sizes = _tensors(tasks, kernel)
+    return max(sizes) if sizes else None
+
+
+def _tensors(tasks: Tasks, kernel: int) -> list[int]:
+    """Return the bytes of each input that is a tensor of a known type."""
+    shapes = shapes_of(_text(tasks.input_shapes, kernel))
+    types = plain_dtypes(_text(tasks.input_dtypes, kernel))
+    if shapes is None or types is None or len(shapes) != len(types):
+        return []
+    sizes = (tensor_bytes(shape, dtype) for shape, dtype in zip(shapes, types, strict=True) if dtype is not None)
+    return [size for size in sizes if size]
+
+
+def _text(column: Text, at: int) -> str | None:
+    code = int(column.codes[at])
+    return None if code < 0 else column.values[code]
