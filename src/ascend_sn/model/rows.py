@@ -57,11 +57,13 @@ class Text:
     @staticmethod
     def of(texts: Iterable[str | None]) -> Text:
         """Encode plain strings; None is null."""
-        numbers: dict[str, int] = {}
-        codes = np.fromiter(
-            (-1 if text is None else numbers.setdefault(text, len(numbers)) for text in texts), dtype=np.int32
-        )
-        return Text(codes, list(numbers))
+        listed = list(texts)
+        numbers: dict[str | None, int] = dict.fromkeys(listed, -1)
+        numbers.pop(None, None)
+        values = [text for text in numbers if text is not None]
+        numbers.update(zip(values, range(len(values)), strict=True))
+        numbers[None] = -1
+        return Text(np.fromiter(map(numbers.__getitem__, listed), np.int32, len(listed)), values)
 
     @staticmethod
     def constant(text: str | None, length: int) -> Text:
