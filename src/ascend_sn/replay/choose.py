@@ -114,7 +114,8 @@ def _spread(ascending: list[int]) -> tuple[float, float]:
     count = len(ascending)
     if count < FEW_STEPS:
         return 0.0, 0.0
-    short, middle, long = (ascending[round((count - 1) * share)] for share in (0.1, 0.5, 0.9))
+    middle = ascending[(count - 1) // 2]
+    short, long = (ascending[round((count - 1) * share)] for share in (0.1, 0.9))
     return 1 - short / middle, long / middle - 1
 
 

@@ -32,6 +32,18 @@ def test_the_median_step_after_the_warm_up() -> None:
     assert (choice.scope, choice.step_count, choice.profile_count) == ("step", 4, 1)
 
 
+def test_how_far_the_steps_differ() -> None:
+    # Behind the warm-up 10 to 20; the second and the tenth are 11 and 19, the median is 15.
+    choice = choose(run_of({0: [90, 90, *range(20, 9, -1)]}))
+
+    assert choice.step_count == 11
+    assert choice.spread == (1 - 11 / 15, 19 / 15 - 1)
+
+
+def test_four_steps_do_not_say_how_far_they_differ() -> None:
+    assert choose(run_of({0: [90, 5, 9, 7, 6]})).spread == (0.0, 0.0)
+
+
 def test_a_tenth_of_the_steps_is_warm_up() -> None:
     choice = choose(run_of({0: [50, 40] + [10] * 17 + [9]}))
 

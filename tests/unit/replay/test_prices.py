@@ -15,6 +15,7 @@ from ascend_sn.replay import (
     Unpriced,
     Where,
 )
+from ascend_sn.replay.prices import price
 from tests.timeline import timeline
 from tests.unit.replay.drawings import launch, replay_of, step_after, wait
 
@@ -205,3 +206,20 @@ def test_waits_for_events_pass_on_what_they_wait_for() -> None:
     wait(db, {"B": "A"})
 
     assert step_after(replay_of(db), Scale(Where(names=("A",)), 0.5)) == 15
+
+
+@pytest.mark.parametrize(
+    ("factor", "low", "expected", "high"),
+    [
+        (0.5, 8, 10, 11),  # a step of 10, but 9 to 12
+        (0.95, 0, 1, 3),  # of 19, but 17 to 23: not said to be longer
+        (0.0, 20, 20, 20),
+    ],
+)
+def test_low_and_high_hold_the_spread_of_the_steps(factor: float, low: int, expected: int, high: int) -> None:
+    replay = replay_of(timeline(f"r0 step |{'1' * 20}|\n r0 s1 |{'A' * 20}|"))
+    edits = Transform.exactly("x", Scale(Where(names=("A",)), factor))
+
+    gain = price(replay.graph, replay.base_ns, edits, "high", (0.1, 0.2))
+
+    assert (gain.low_ns, gain.expected_ns, gain.high_ns) == (low, expected, high)
