@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -13,7 +12,6 @@ from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Lacking, Outcome, Rule
 from ascend_sn.advisor.rules.host_bound import starved_step
-from ascend_sn.advisor.thresholds import Thresholds
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -49,7 +47,8 @@ def check(context: Context) -> Iterator[Outcome]:
         row
         for row in known
         if row.host_ns > limits["host_above_ratio"] * (row.device_ns or 0)
-        and row.host_ns >= limits["host_from_ratio"] * steps[row.profile_id].window_ns * steps[row.profile_id].step_count
+        and row.host_ns
+        >= limits["host_from_ratio"] * steps[row.profile_id].window_ns * steps[row.profile_id].step_count
     ]
     if bound:
         most = max(bound, key=lambda row: row.host_ns / steps[row.profile_id].step_count)
@@ -60,9 +59,9 @@ def _claim(context: Context, step: MedianStep, sums: _Sums) -> Claim:
     top = context.facts.query(
         "operator_statistics", _TOP, _Operator, profile_id=step.profile_id, ratio=context.limits["host_above_ratio"]
     )
-    starved = Thresholds.of_package().of("R-HOST-1")
+    limits = context.limits
     found = starved_step(
-        context, starved["starved_above_ratio"], starved["free_above_ratio"], starved["launches_known_from_ratio"]
+        context, limits["starved_above_ratio"], limits["free_above_ratio"], limits["launches_known_from_ratio"]
     )
     names = [operator.name for operator in top]
     return Claim(
@@ -83,13 +82,13 @@ def _claim(context: Context, step: MedianStep, sums: _Sums) -> Claim:
                 )
             ),
         ),
-        changes=(partial(_dispatched_as_graph, names=tuple(names)),),
+        changes=(_dispatched_as_graph,),
         at_stake_ns=sums.host_ns // step.step_count,
         suppressed_by=Message("suppressed.told-by", {"rule": "R-HOST-1"}) if found is not None else None,
     )
 
 
-def _dispatched_as_graph(graph: StepGraph, *, names: tuple[str, ...]) -> Transform | Unpriced:
+def _dispatched_as_graph(graph: StepGraph) -> Transform | Unpriced:
     from ascend_sn.replay import launches_removed
 
     return launches_removed(graph)

@@ -10,7 +10,6 @@ import msgspec
 
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, where
-from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
 from ascend_sn.advisor.small_kernels import small_kernels
 
@@ -18,6 +17,10 @@ if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
 
 __all__ = ["RULE"]
+
+
+class _Stack(msgspec.Struct):
+    frames: str
 
 
 class _Pause(msgspec.Struct):
@@ -72,10 +75,22 @@ def _per_step(step: MedianStep, waits: list[_Pause]) -> int:
     return sum(pause.total_ns for pause in waits) // step.step_count
 
 
+def _user_frame(context: Context, pause: _Pause) -> str | None:
+    """Return the innermost line of the user's own program that leads to a wait, else the innermost line."""
+    if pause.site is None:
+        return None
+    rows = context.facts.table_rows(_FRAMES, _Stack, profile_id=pause.profile_id, name=pause.operator_name,
+                                    site=pause.site)  # fmt: skip
+    frames = rows[0].frames.split("\n") if rows else []
+    return next((frame for frame in frames if "site-packages" not in frame and "<built-in" not in frame
+                 and "/lib/python" not in frame), pause.site)  # fmt: skip
+
+
 def _waits(context: Context, step: MedianStep, waits: list[_Pause]) -> Claim:
     limits = context.limits
     most = max(waits, key=lambda pause: pause.total_ns)
     calls = sum(pause.calls for pause in waits) / step.step_count
+    site = _user_frame(context, most)
     small = small_kernels(context.facts, step, limits["small_to_ns"], limits["gap_to_ns"])
     between_small = small is not None and small.small_ratio > limits["small_above_ratio"]
     separated = between_small and small is not None and calls >= limits["separated_from_ratio"] * small.small_per_step
@@ -85,11 +100,11 @@ def _waits(context: Context, step: MedianStep, waits: list[_Pause]) -> Claim:
             "wait_count": round(calls, 1),
             "waited_ns": _per_step(step, waits),
             "waited_ratio": _per_step(step, waits) / step.window_ns,
-            "place": most.site or most.operator_name or most.name,
+            "place": site or most.operator_name or most.name,
             "place_ns": most.total_ns // step.step_count,
             "small_ratio": 0.0 if small is None else small.small_ratio,
         },
-        location=place(step, sorted({pause.operator_name or pause.name for pause in waits}), most.site or ""),
+        location=place(step, sorted({pause.operator_name or pause.name for pause in waits}), site or ""),
         evidence=(
             *figures(
                 step,
@@ -99,7 +114,7 @@ def _waits(context: Context, step: MedianStep, waits: list[_Pause]) -> Claim:
                     "total_ns": sum(pause.total_ns for pause in waits),
                     "waited_ns": sum(pause.waited_ns or 0 for pause in waits),
                     "device_free_ns": sum(pause.device_free_ns or 0 for pause in waits),
-                    "site": most.site,
+                    "site": site,
                     "operator_name": most.operator_name,
                 },
             ),
@@ -141,6 +156,14 @@ _PAUSES: Final = """
     from result
     where kind in ('sync', 'implicit_sync', 'launch_blocking')
     order by profile_id, total_ns desc, name, operator_name, site
+"""
+_FRAMES: Final = """
+    select frames
+    from operator
+    join stack using (profile_id, stack_id)
+    where profile_id = $profile_id and operator.name = $name and split_part(frames, chr(10), 1) = $site
+    order by operator_id
+    limit 1
 """
 _SEPARATED: Final[dict[TextPart, str]] = {
     "title": "rule.r-host-2.title-small",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from ascend_sn.advisor.evidence import figures, place
-from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, where
+from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
 
@@ -60,8 +59,9 @@ def check(context: Context) -> Iterator[Claim]:
             *figures(step, "host_call", {"compile_calls": row.calls, "compile_ns": row.total_ns}),
             *figures(step, "free_time_causes", {"compile_free_ns": free_ns}),
         ),
-        changes=(partial(_not_compiled, profile_ids=tuple(steps)),),
-        at_stake_ns=per_step,
+        changes=(_not_compiled,),
+        # While the device works, compiling costs nothing yet.
+        at_stake_ns=free_ns or per_step,
         suppressed_by=Message("suppressed.only-warm-up") if only_warm_up else None,
         tells_hidden=True,
     )
@@ -94,7 +94,7 @@ def _free_ns(context: Context, step: MedianStep) -> int:
     return rows[0].cause_ns if rows else 0
 
 
-def _not_compiled(graph: StepGraph, *, profile_ids: tuple[int, ...]) -> Transform | Unpriced:
+def _not_compiled(graph: StepGraph) -> Transform | Unpriced:
     from ascend_sn.replay import Scale, TimeClass, Transform, Where
 
     return Transform.exactly("remove", Scale(Where(part="host", classes=(TimeClass.COMPILE,)), 0.0))
@@ -113,15 +113,15 @@ _COMPILED: Final = """
         where class = 'compile'
     ),
     marked as (
-        select profile_id, count(*) as steps, min(step) as first_step,
-               count(*) filter (where coalesce(step, step_id + 1) > $warm_up) as warm_steps
+        select profile_id, count(*) as steps,
+               count(*) filter (where coalesce(step, step_id) >= $warm_up) as warm_steps
         from step
         where origin <> 'inferred'
         group by profile_id
     ),
     counted as (
         select placed.profile_id, greatest(end_ns - greatest(ts_ns, coalesce(before_ns, ts_ns)), 0) as own_ns,
-               marked.steps is null or coalesce(step, step_id + 1) > $warm_up as counts,
+               marked.steps is null or coalesce(step, step_id) >= $warm_up as counts,
                marked.steps is null or step_id is not null as in_step,
                coalesce(marked.warm_steps, 1) as steps
         from placed

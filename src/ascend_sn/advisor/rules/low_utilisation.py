@@ -1,0 +1,128 @@
+"""R-OP-4 low utilisation: matrix products and convolutions leave more than half of the AI Core unused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from ascend_sn.advisor.changes import typed_to_share
+from ascend_sn.advisor.evidence import figures, place
+from ascend_sn.advisor.median_step import MedianStep, where
+from ascend_sn.advisor.message import Message
+from ascend_sn.advisor.rule import Claim, Context, Rule
+
+if TYPE_CHECKING:
+    from ascend_sn.replay import StepGraph, Transform, Unpriced
+
+__all__ = ["RULE"]
+
+
+class _Type(msgspec.Struct):
+    """The matrix operators of one type on one rank (A12), weighted by time; parts are shares of their time."""
+
+    profile_id: int
+    op_type: str
+    calls: int
+    total_ns: int
+    share_ratio: float
+    utilisation_ratio: float
+    best_ratio: float
+    source: str
+    memory_ratio: float
+    latency_ratio: float
+    anomaly_ratio: float
+    mean_ns: float
+    shapes: str
+
+
+def check(context: Context) -> Iterator[Claim]:
+    """Yield a claim per operator type, on the rank where it takes longest, the longest first."""
+    limits = context.limits
+    steps = {step.profile_id: step for step in context.device_steps}
+    seen: set[str] = set()
+    for row in context.facts.query("roofline", _BY_TYPE, _Type):
+        step = steps.get(row.profile_id)
+        if step is None or row.op_type in seen:
+            continue
+        if row.utilisation_ratio >= limits["utilisation_below_ratio"] or row.share_ratio < limits["share_from_ratio"]:
+            continue
+        seen.add(row.op_type)
+        yield _claim(context, step, row)
+
+
+def _claim(context: Context, step: MedianStep, row: _Type) -> Claim:
+    time_ns = round(row.share_ratio * step.compute_ns)
+    target = context.limits["target_ratio"]
+    # What the same type reaches elsewhere in this capture is certain; beyond that a figure of experience, then all.
+    low = max(min(row.best_ratio, target), row.utilisation_ratio)
+    ratios = tuple(min(1.0, row.utilisation_ratio / aim) for aim in (low, target, 1.0))
+    return Claim(
+        params={
+            "where": where(step, len(context.steps)),
+            "op_type": row.op_type,
+            "utilisation_ratio": row.utilisation_ratio,
+            "source": Message(_SOURCES[row.source]),
+            "share_ratio": row.share_ratio,
+            "time_ns": time_ns,
+            "shapes": row.shapes,
+        },
+        location=place(step, [row.op_type]),
+        evidence=figures(
+            step,
+            "roofline",
+            {
+                "utilisation_ratio": row.utilisation_ratio,
+                "utilisation_source": row.source,
+                "best_ratio": row.best_ratio,
+                "share_ratio": row.share_ratio,
+                "total_ns": row.total_ns,
+                "input_shapes": row.shapes,
+            },
+        ),
+        changes=(partial(_better_used, op_type=row.op_type, ratios=(ratios[0], ratios[1], ratios[2])),),
+        at_stake_ns=round(time_ns * (1 - row.utilisation_ratio)),
+        suppressed_by=_reason(context, row),
+    )
+
+
+def _reason(context: Context, row: _Type) -> Message | None:
+    limits = context.limits
+    if row.anomaly_ratio > limits["other_bound_from_ratio"]:
+        return Message("suppressed.efficiency-anomaly", {"op_type": row.op_type})
+    if row.memory_ratio > limits["other_bound_from_ratio"]:
+        return Message("suppressed.memory-bound", {"op_type": row.op_type, "memory_ratio": row.memory_ratio})
+    if row.latency_ratio > limits["other_bound_from_ratio"] and row.mean_ns <= limits["tiny_to_ns"]:
+        return Message("suppressed.latency-bound", {"op_type": row.op_type, "mean_ns": round(row.mean_ns)})
+    return None
+
+
+def _better_used(graph: StepGraph, *, op_type: str, ratios: tuple[float, float, float]) -> Transform | Unpriced:
+    return typed_to_share(graph, (op_type,), ratios)
+
+
+_BY_TYPE: Final = """
+    select profile_id, op_type, sum(calls)::bigint as calls, sum(total_ns)::bigint as total_ns,
+           sum(share_ratio)::double as share_ratio,
+           (sum(utilisation_ratio * total_ns) / sum(total_ns))::double as utilisation_ratio,
+           max(utilisation_ratio)::double as best_ratio,
+           arg_max(utilisation_source, total_ns) as source,
+           (coalesce(sum(total_ns) filter (where bound = 'memory'), 0) / sum(total_ns))::double as memory_ratio,
+           (coalesce(sum(total_ns) filter (where bound = 'latency'), 0) / sum(total_ns))::double as latency_ratio,
+           (coalesce(sum(total_ns) filter (where is_anomaly), 0) / sum(total_ns))::double as anomaly_ratio,
+           (sum(total_ns) / sum(calls))::double as mean_ns,
+           coalesce(arg_max(input_shapes, total_ns), '') as shapes
+    from result
+    where family is not null and utilisation_ratio is not null and total_ns > 0
+    group by profile_id, op_type
+    order by total_ns desc, op_type, profile_id
+"""
+_SOURCES: Final = {
+    "mac_ratio": "utilisation.mac",
+    "vec_ratio": "utilisation.vec",
+    "efficiency": "utilisation.efficiency",
+}
+
+RULE = Rule("R-OP-4", "low-utilisation", "compute", "model", check, needs=("roofline",))

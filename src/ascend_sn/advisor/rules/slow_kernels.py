@@ -1,0 +1,108 @@
+"""R-OP-8 slow kernels among equals: the same work takes much longer now and then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from ascend_sn.advisor.evidence import figures, place
+from ascend_sn.advisor.finding import Evidence, Location
+from ascend_sn.advisor.median_step import MedianStep, where
+from ascend_sn.advisor.message import Message
+from ascend_sn.advisor.rule import Claim, Context, Rule
+
+if TYPE_CHECKING:
+    from ascend_sn.replay import StepGraph, Transform, Unpriced
+
+__all__ = ["RULE"]
+
+
+class _Slow(msgspec.Struct):
+    """The slow kernels of one type on one rank (A10)."""
+
+    profile_id: int
+    op_type: str
+    slow: int
+    excess_ns: int
+    worst_ns: int
+    worst_median_ns: int
+    worst_ts_ns: int
+    worst_step: int | None
+    cohort: int
+
+
+def check(context: Context) -> Iterator[Claim]:
+    """Yield a claim per operator type, on the rank that loses most, the largest loss first."""
+    steps = {step.profile_id: step for step in context.device_steps}
+    seen: set[str] = set()
+    for row in context.facts.query("slow_instances", _BY_TYPE, _Slow):
+        step = steps.get(row.profile_id)
+        if step is None or row.op_type in seen:
+            continue
+        per_step = row.excess_ns // step.step_count
+        if per_step < context.limits["excess_from_ratio"] * step.window_ns:
+            continue
+        seen.add(row.op_type)
+        yield _claim(context, step, row, per_step)
+
+
+def _claim(context: Context, step: MedianStep, row: _Slow, per_step: int) -> Claim:
+    reason = None
+    if row.cohort < context.limits["cohort_from_count"]:
+        reason = Message("suppressed.few-equals", {"count": row.cohort})
+    found = place(step, [row.op_type])
+    return Claim(
+        params={
+            "where": where(step, len(context.steps)),
+            "op_type": row.op_type,
+            "slow_count": row.slow,
+            "excess_ns": per_step,
+            "excess_ratio": per_step / step.window_ns,
+            "worst_ns": row.worst_ns,
+            "median_ns": row.worst_median_ns,
+        },
+        location=Location(
+            profile_ids=found.profile_ids,
+            ranks=found.ranks,
+            steps=() if row.worst_step is None else (row.worst_step,),
+            names=found.names,
+        ),
+        evidence=(
+            *figures(step, "slow_instances", {"slow_kernels": row.slow, "excess_ns": row.excess_ns}),
+            Evidence(
+                name="dur_ns",
+                value=row.worst_ns,
+                source="slow_instances",
+                ranks=found.ranks,
+                steps=() if row.worst_step is None else (row.worst_step,),
+                start_ns=row.worst_ts_ns,
+                end_ns=row.worst_ts_ns + row.worst_ns,
+            ),
+        ),
+        changes=(partial(_as_their_equals, op_type=row.op_type, profile_id=row.profile_id),),
+        at_stake_ns=per_step,
+        suppressed_by=reason,
+    )
+
+
+def _as_their_equals(graph: StepGraph, *, op_type: str, profile_id: int) -> Transform | Unpriced:
+    from ascend_sn.replay import Where, operators_to_cohort
+
+    return operators_to_cohort(graph, Where(part="device", op_types=(op_type,), profile_ids=(profile_id,)))
+
+
+_BY_TYPE: Final = """
+    select profile_id, op_type, count(*) as slow, sum(excess_ns)::bigint as excess_ns,
+           max(dur_ns) as worst_ns, arg_max(median_ns, dur_ns) as worst_median_ns,
+           arg_max(ts_ns, dur_ns) as worst_ts_ns, arg_max(step, dur_ns) as worst_step, max(cohort_count) as cohort
+    from result
+    where step_id is not null
+          or profile_id not in (select profile_id from result where step_id is not null)
+    group by profile_id, op_type
+    order by sum(excess_ns) desc, op_type, profile_id
+"""
+
+RULE = Rule("R-OP-8", "slow-kernels", "compute", "code", check, needs=("slow_instances",))

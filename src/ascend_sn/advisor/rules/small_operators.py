@@ -1,0 +1,101 @@
+"""R-OP-1 small operators: most kernels are shorter than it takes to start them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from ascend_sn.advisor.changes import patterns_fused
+from ascend_sn.advisor.evidence import figures, place
+from ascend_sn.advisor.median_step import MedianStep, where
+from ascend_sn.advisor.message import Message
+from ascend_sn.advisor.rule import Claim, Context, Rule
+from ascend_sn.advisor.small_kernels import SmallKernels, small_kernels
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["RULE"]
+
+
+class _Pattern(msgspec.Struct):
+    pattern: str
+    op_types: str
+    instances: int
+
+
+class _Waits(msgspec.Struct):
+    calls: int | None
+
+
+def check(context: Context) -> Iterator[Claim]:
+    """Yield one claim, about the rank that loses most to short kernels."""
+    limits = context.limits
+    found = [
+        (step, small)
+        for step in context.device_steps
+        if (small := small_kernels(context.facts, step, limits["small_to_ns"], limits["gap_to_ns"])) is not None
+        and small.small_ratio > limits["small_above_ratio"]
+        and small.step_ns >= limits["time_from_ratio"] * step.window_ns
+    ]
+    if not found:
+        return
+    step, small = max(found, key=lambda pair: pair[1].step_ns)
+    patterns = context.facts.query("fusion_candidates", _PATTERNS, _Pattern, profile_id=step.profile_id)
+    best = next(iter(patterns), None)
+    fusible = "" if best is None else Message(
+        "rule.r-op-1.pattern", {"pattern": best.pattern, "instance_count": best.instances}
+    )  # fmt: skip
+    yield Claim(
+        params={
+            "where": where(step, len(context.steps)),
+            "small_ratio": small.small_ratio,
+            "small_count": round(small.small_per_step),
+            "small_to_ns": round(limits["small_to_ns"]),
+            "time_ns": small.step_ns,
+            "time_ratio": small.step_ns / step.window_ns,
+            "fusible": fusible,
+        },
+        location=place(step, [pattern.pattern for pattern in patterns[:3]]),
+        evidence=(
+            *figures(
+                step,
+                "kernel",
+                {"small_ratio": small.small_ratio, "small_ns": small.small_ns, "gap_ns": small.gap_ns},
+            ),
+            *figures(step, "fusion_candidates", {"pattern": None if best is None else best.pattern}),
+        ),
+        changes=(partial(patterns_fused, patterns=tuple(tuple(one.op_types.split(" ")) for one in patterns)),),
+        at_stake_ns=small.step_ns,
+        suppressed_by=_reason(context, step, small),
+    )
+
+
+def _reason(context: Context, step: MedianStep, small: SmallKernels) -> Message | None:
+    limits = context.limits
+    if small.graph_launched >= limits["graph_from_ratio"] * small.kernels:
+        return Message("suppressed.graph-mode", {"graph_ratio": small.graph_launched / small.kernels})
+    rows = context.facts.query("host_pauses", _WAITS, _Waits, profile_id=step.profile_id)
+    waits = ((rows[0].calls if rows else None) or 0) / step.step_count
+    if waits >= limits["separated_from_ratio"] * small.small_per_step:
+        return Message("suppressed.waits-between", {"wait_count": round(waits, 1), "rule": "R-HOST-2"})
+    return None
+
+
+_PATTERNS: Final = """
+    select pattern, op_types, instances
+    from result
+    where profile_id = $profile_id and state = 'candidate'
+    order by saving_ns desc nulls last, before_ns desc, op_types
+    limit 10
+"""
+_WAITS: Final = """
+    select sum(calls)::bigint as calls
+    from result
+    where profile_id = $profile_id and kind in ('sync', 'implicit_sync')
+"""
+
+RULE = Rule("R-OP-1", "small-operators", "compute", "code", check)
