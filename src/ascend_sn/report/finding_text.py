@@ -45,15 +45,25 @@ def first_sentence(text: str) -> str:
 
 
 def gain_text(gain: Gain, confidence: str, language: Language) -> str:
-    """Say a gain with its bounds, and how far it can be trusted."""
+    """Say a gain with its bounds, and how far it can be trusted; a negative one is a cost."""
     exact = duration_text(gain.low_ns) == duration_text(gain.high_ns)
+    trust = language.text(f"confidence.{confidence}")
+    if gain.expected_ns < 0:
+        return language.text(
+            "finding.cost-exact" if exact else "finding.cost",
+            cost_ns=-gain.expected_ns,
+            cost_ratio=-gain.expected_ratio,
+            low_ns=-gain.high_ns,
+            high_ns=-gain.low_ns,
+            confidence=trust,
+        )
     return language.text(
         "finding.gain-exact" if exact else "finding.gain",
         expected_ns=gain.expected_ns,
         expected_ratio=gain.expected_ratio,
         low_ns=gain.low_ns,
         high_ns=gain.high_ns,
-        confidence=language.text(f"confidence.{confidence}"),
+        confidence=trust,
     )
 
 

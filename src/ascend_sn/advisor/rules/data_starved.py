@@ -108,16 +108,22 @@ def _held_back(context: Context, known: Surroundings, exposed_ratio: float | Non
 
 def _direct(row: _Input, known: Surroundings) -> DirectGain:
     """Price a data time that no slice shows: step -> max(rest + hand-over, production / workers), as W1 does."""
-    from ascend_sn.replay.input_transforms import CONTENTION_RATIO, HAND_OVER_NS, MORE_WORKERS
+    from ascend_sn.replay.input_transforms import (
+        CONTENTION_RATIO,
+        HAND_OVER_NS,
+        MORE_WORKERS,
+        SLOW_HAND_OVER_RATIO,
+    )
 
     workers = known.workers or 0
     produce_ns = workers * row.window_ns if workers else row.data_ns
 
-    def gain(production_ns: float, hand_over_ns: int) -> int:
+    def gain(production_ns: float, hand_over_ns: float) -> int:
         return max(round(row.window_ns - max(row.compute_ns + hand_over_ns, production_ns)), 0)
 
+    slow_ns = SLOW_HAND_OVER_RATIO * HAND_OVER_NS
     return DirectGain(
-        low_ns=gain(produce_ns * CONTENTION_RATIO / (workers + 1), HAND_OVER_NS),
+        low_ns=gain((produce_ns * CONTENTION_RATIO + slow_ns) / (workers + 1), slow_ns),
         expected_ns=gain(produce_ns / (workers + MORE_WORKERS), HAND_OVER_NS),
         high_ns=gain(0, 0),
         base_ns=row.window_ns,

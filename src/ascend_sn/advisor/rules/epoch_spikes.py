@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from statistics import median
 
 import msgspec
@@ -41,13 +42,13 @@ def _spikes(context: Context, steps: Sequence[_Step]) -> Iterator[Claim]:
     least_ns = max(limits["spike_from_ratio"] * data_ns, data_ns + limits["of_step_from_ratio"] * window_ns)
     places = [at for at, step in enumerate(steps) if step.data_ns >= least_ns]
     epochs = {step.epoch for step in steps} - {None}
-    if not places or (epochs and not all(_is_first(steps, at, limits["steps_after_start"]) for at in places)):
+    if not places or (epochs and not all(_is_first(steps, at, limits["steps_after_start_count"]) for at in places)):
         return
-    later = [at for at in places if at > limits["steps_after_start"]]
+    later = [at for at in places if at > limits["steps_after_start_count"]]
     if not epochs and not _is_periodic(places):
         return
     lost_ns = sum(steps[at].data_ns - data_ns for at in later)
-    share_ns = round(lost_ns / max(len(steps) - places[0] - 1, 1))
+    share_ns = round(lost_ns / len(steps))
     held = Message("suppressed.one-epoch") if epochs and len(epochs) < limits["epochs_from_count"] else None
     if held is None and share_ns < limits["share_from_ratio"] * window_ns:
         return
@@ -67,7 +68,7 @@ def _spikes(context: Context, steps: Sequence[_Step]) -> Iterator[Claim]:
             {"spike_ns": steps[worst].data_ns, "usual_ns": round(data_ns), "epochs_count": len(epochs) or None},
         ),
         direct=DirectGain(
-            low_ns=round(share_ns * limits["kept_worst_ratio"]),
+            low_ns=round(share_ns * limits["low_ratio"]),
             expected_ns=share_ns,
             high_ns=share_ns,
             base_ns=round(window_ns) + share_ns,
@@ -86,7 +87,7 @@ def _is_first(steps: Sequence[_Step], at: int, reach: float) -> bool:
 
 def _is_periodic(places: Sequence[int]) -> bool:
     """Whether at least three spikes, the first start aside, follow each other at equal distances."""
-    gaps = [after - before for before, after in zip(places, places[1:], strict=False)]
+    gaps = [after - before for before, after in pairwise(places)]
     return len(gaps) >= 2 and min(gaps) > 1 and max(gaps) - min(gaps) <= 1
 
 
