@@ -23,6 +23,7 @@ from ascend_sn.advisor.thresholds import Thresholds
 from ascend_sn.analysis.registry import Analysis, Missing, Need, evaluate
 from ascend_sn.model import ledger
 from ascend_sn.model.tables import TABLES, Table, ddl
+from ascend_sn.report.analyzer import AnalysisReport, CommPair, ReportFinding
 from ascend_sn.report.language import Language
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
@@ -300,6 +301,15 @@ def python_page() -> str:
         "What it returns holds messages, not texts: an id and its parameters, of which a reader's language makes a "
         "sentence. The rules are described under [Rules](rules.md).",
         *(f"`{one.__name__}`: {' '.join(described(one))}" for one in (Advice, Finding, PricedGain, Suppressed)),
+        "## asc_tools.advisor",
+        "The same as `ascend_sn.Analyzer` and `ascend_sn.AnalysisProfile`: findings as texts, and pairs of ranks. Items "
+        'answer both `finding["severity"]` and `finding.severity`.',
+        _signature("asc_tools.advisor.Analyzer", ascend_sn.Analyzer),
+        *described(ascend_sn.Analyzer),
+        _signature("Analyzer.analyze", ascend_sn.Analyzer.analyze),
+        *described(ascend_sn.Analyzer.analyze),
+        *(f"`{one.__name__}`: {' '.join(described(one))}" for one in (AnalysisReport, ReportFinding, CommPair)),
+        "`AnalysisProfile`: " + ", ".join(f"`{one.name}`" for one in ascend_sn.AnalysisProfile) + ".",
         "## Errors",
         "Everything raised on purpose is an `ascend_sn.errors.AscendSnError`; its `exit_code` is what the command "
         "line ends with.",

@@ -10,9 +10,10 @@ if TYPE_CHECKING:
 
     from ascend_sn import analysis
     from ascend_sn.advisor.advise import advise
+    from ascend_sn.report.analyzer import AnalysisProfile, Analyzer
     from ascend_sn.store import Run, open_run as open
 
-__all__ = ["Run", "__version__", "advise", "analysis", "open"]
+__all__ = ["AnalysisProfile", "Analyzer", "Run", "__version__", "advise", "analysis", "open"]
 
 
 def __getattr__(name: str) -> Any:
@@ -29,6 +30,10 @@ def __getattr__(name: str) -> Any:
         from ascend_sn.advisor.advise import advise
 
         return advise
+    if name in ("AnalysisProfile", "Analyzer"):
+        from ascend_sn.report import analyzer
+
+        return getattr(analyzer, name)
     if name == "analysis":
         from importlib import import_module
 

@@ -7,6 +7,7 @@ from doctest import DocTestFinder, DocTestRunner
 
 import pytest
 
+import asc_tools.advisor
 import asc_tools.profiler
 import ascend.profiler
 import ascend_sn
@@ -39,7 +40,9 @@ def test_every_figure_has_a_definition() -> None:
     assert [(figure, where) for figure, _, where, said in metrics() if not said] == []
 
 
-@pytest.mark.parametrize("module", [ascend_sn, analysis, ascend.profiler, asc_tools.profiler], ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "module", [ascend_sn, analysis, ascend.profiler, asc_tools.advisor, asc_tools.profiler], ids=lambda m: m.__name__
+)
 def test_every_public_name_is_on_a_page(module: object) -> None:
     written = " ".join(path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.md")))
     words = set(re.findall(r"\w+", written))

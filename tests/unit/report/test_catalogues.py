@@ -27,13 +27,19 @@ FAMILIES = {
     "absent": ("missing", "not_requested", "unsupported", "damaged", "empty"),
     "bottleneck": ("data", "compute"),
     "confidence": ("high", "medium", "low"),
+    "link": ("sender", "receiver", "link"),
     "effort": ("config", "code", "model"),
     "rule-page": ("why", "advice", "verify", "not-when"),
     "severity": ("critical", "warning", "info"),
     "cause": ("compute", "data", "host", "copy"),
     "cli": (),
     "column": (),
-    "grade": ("slight", "severe", "extreme"),
+    "direction": ("normal", "slight", "severe", "extreme", "wait", "idle", "unknown"),
+    "fusion": ("fused", "candidate"),
+    "grade": ("normal", "slight", "severe", "extreme"),
+    "host-memory": ("pageable", "pinned"),
+    "pair": ("chip-unknown", "link-unknown", "no-transfers"),
+    "waiting": ("none", "moderate", "high"),
     "health": ("ranks-of-exactly", "ranks-of-at-least"),
     "loss": ("exposed-comm", "exposed-copy", "free"),
     "part": (
@@ -48,7 +54,7 @@ FAMILIES = {
     ),
     "pattern": ("sender", "receiver", "link"),
     "phase": ("data", "forward", "backward", "communication", "optimizer", "other"),
-    "report": ("operators", "communication", "memory", "fusion"),
+    "report": ("operators", "communication", "memory", "copies", "fusion"),
     "rule": tuple(
         f"{code.lower()}.{part}"
         for code in rules.CODES

@@ -138,12 +138,6 @@ def test_the_communication_view_shows_shares_and_pairs(document: Document) -> No
     assert "Memory peak" not in text
 
 
-def test_the_fusion_view_says_what_it_would_need(document: Document) -> None:
-    text = screen(document, view=view_of(memory=False, communication=False, fusion=True, top_k=None))
-
-    assert "not available in this version" in text
-
-
 def test_where_the_terminal_has_no_unicode_bars_are_plain(document: Document) -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii", errors="backslashreplace")
