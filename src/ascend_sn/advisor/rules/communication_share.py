@@ -7,17 +7,15 @@ faster or less communication.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
+from ascend_sn.advisor.communication_changes import compressed, merged, overlapped
 from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
-
-if TYPE_CHECKING:
-    from ascend_sn.replay import StepGraph, Transform, Unpriced
 
 __all__ = ["RULE"]
 
@@ -89,7 +87,7 @@ def _graded(share: _Share, step: MedianStep, ranks: int) -> Claim:
         },
         location=_location(share),
         evidence=_evidence(share),
-        changes=(_overlapped, _compressed, _merged),
+        changes=(overlapped, compressed, merged),
         at_stake_ns=round(share.exposed_transit_ratio * step.window_ns),
         texts={"advice": _ADVICE[grade]},
         grade=grade,
@@ -179,24 +177,6 @@ def _evidence(share: _Share, members: _Members | None = None) -> tuple[Evidence,
         figures += [("members_expected", members.expected, "communication_summary")]
     ranks = () if share.rank is None else (share.rank,)
     return tuple(Evidence(name=name, value=value, source=source, ranks=ranks) for name, value, source in figures)
-
-
-def _overlapped(graph: StepGraph) -> Transform | Unpriced:
-    from ascend_sn.replay import comm_overlapped
-
-    return comm_overlapped(graph)
-
-
-def _compressed(graph: StepGraph) -> Transform | Unpriced:
-    from ascend_sn.replay import comm_compressed
-
-    return comm_compressed(graph)
-
-
-def _merged(graph: StepGraph) -> Transform | Unpriced:
-    from ascend_sn.replay import buckets_merged
-
-    return buckets_merged(graph)
 
 
 _FIGURES: Final = (

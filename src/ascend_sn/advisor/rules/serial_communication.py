@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from ascend_sn.advisor.communication_changes import overlapped
 from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
 
-if TYPE_CHECKING:
-    from ascend_sn.replay import StepGraph, Transform, Unpriced
-
 __all__ = ["RULE"]
 
 
 class _Slowdown(msgspec.Struct):
+    """Compute beside communication against the same alone (A19), and how much time that was seen in."""
+
     slowdown_ratio: float | None
+    seen_ns: float | None
 
 
 class _Exposed(msgspec.Struct):
@@ -46,6 +46,7 @@ def check(context: Context) -> Iterator[Claim]:
     overlap_ratio = worst.overlapped_ns / worst.communication_ns
     slowdown = _slowdown(context, worst)
     contended = slowdown is not None and slowdown > limits["contention_from_ratio"]
+    hideable_ratio = _hideable_ratio(context, worst)
     yield Claim(
         params={
             "where": where(worst, len(context.steps)),
@@ -59,8 +60,10 @@ def check(context: Context) -> Iterator[Claim]:
             ranks=tuple(step.rank for step in serial if step.rank is not None),
         ),
         evidence=_evidence(worst, overlap_ratio, slowdown),
-        changes=(_overlapped,),
-        at_stake_ns=round(worst.exposed_comm_ns * _hideable_ratio(context, worst)),
+        changes=(overlapped,),
+        at_stake_ns=round(worst.exposed_comm_ns * hideable_ratio),
+        # The price is that of the bytes; where these are the smaller part, little of it says little.
+        tells_hidden=hideable_ratio < limits["told_below_ratio"],
         suppressed_by=Message("suppressed.contention", {"slowdown_ratio": slowdown}) if contended else None,
     )
 
@@ -79,19 +82,22 @@ def _hideable_ratio(context: Context, step: MedianStep) -> float:
 
 
 def _slowdown(context: Context, step: MedianStep) -> float | None:
-    """How many times longer computing takes beside communication, where equal work was seen both ways (A19)."""
+    """How many times longer computing takes beside communication, where enough was seen both ways (A19)."""
     rows = context.facts.query(
         "contention",
         """
         select (sum(overlapped_count * overlapped_ns) / nullif(sum(overlapped_count * alone_ns), 0))::double
-                   as slowdown_ratio
+                   as slowdown_ratio,
+               sum(overlapped_count * overlapped_ns)::double as seen_ns
         from result
         where kind = 'compute' and profile_id = $profile_id
         """,
         _Slowdown,
         profile_id=step.profile_id,
     )
-    return rows[0].slowdown_ratio if rows else None
+    if not rows or (rows[0].seen_ns or 0) < context.limits["contention_seen_from_ratio"] * step.window_ns:
+        return None
+    return rows[0].slowdown_ratio
 
 
 def _evidence(step: MedianStep, overlap_ratio: float, slowdown: float | None) -> tuple[Evidence, ...]:
@@ -106,12 +112,6 @@ def _evidence(step: MedianStep, overlap_ratio: float, slowdown: float | None) ->
     if slowdown is not None:
         figures.append(("slowdown_ratio", slowdown, "contention"))
     return tuple(Evidence(name=n, value=v, source=source, ranks=ranks, steps=steps) for n, v, source in figures)
-
-
-def _overlapped(graph: StepGraph) -> Transform | Unpriced:
-    from ascend_sn.replay import comm_overlapped
-
-    return comm_overlapped(graph)
 
 
 RULE = Rule("R-COMM-1", "serial-communication", "communication", "code", check, needs=("communication_overlap",))

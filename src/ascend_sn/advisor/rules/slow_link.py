@@ -1,0 +1,129 @@
+"""R-COMM-5 slow link: one pair, sender or receiver moves bytes far more slowly than its peers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from ascend_sn.advisor.communication_changes import transits_scaled
+from ascend_sn.advisor.finding import Evidence, Location
+from ascend_sn.advisor.message import Message
+from ascend_sn.advisor.rule import Claim, Context, Rule
+
+if TYPE_CHECKING:
+    from ascend_sn.replay import StepGraph, Transform, Unpriced
+
+__all__ = ["RULE"]
+
+
+class _Slow(msgspec.Struct, kw_only=True):
+    """One culprit of a group and transport: the sender, the receiver, or the pair (A15)."""
+
+    group_id: str | None
+    transport: str | None
+    pattern: str
+    src_rank: int
+    dst_rank: int
+    pairs: int
+    steps: int
+    slow_steps: int
+    slow_bytes_per_s: float
+    usual_bytes_per_s: float
+    robust_z: float
+
+
+def check(context: Context) -> Iterator[Claim]:
+    """Yield one claim per culprit, the slowest first."""
+    for slow in context.facts.query("link_matrix", _CULPRITS, _Slow):
+        ratio = slow.slow_bytes_per_s / slow.usual_bytes_per_s
+        yield Claim(
+            params={
+                "who": _named(slow),
+                "transport": slow.transport or "?",
+                "slow_bytes_per_s": slow.slow_bytes_per_s,
+                "usual_bytes_per_s": slow.usual_bytes_per_s,
+                "share_ratio": ratio,
+            },
+            location=Location(
+                ranks=(slow.src_rank,)
+                if slow.pattern == "sender"
+                else (slow.dst_rank,)
+                if slow.pattern == "receiver"
+                else (slow.src_rank, slow.dst_rank),
+                group_id=slow.group_id,
+            ),
+            evidence=(
+                Evidence(name="bandwidth_bytes_per_s", value=slow.slow_bytes_per_s, source="link_matrix"),
+                Evidence(name="median_bandwidth_bytes_per_s", value=slow.usual_bytes_per_s, source="link_matrix"),
+                Evidence(name="robust_z", value=slow.robust_z, source="link_matrix"),
+                Evidence(name="pairs", value=slow.pairs, source="link_matrix"),
+            ),
+            changes=(partial(_as_usual, group_id=slow.group_id, ratio=ratio),),
+            suppressed_by=_seldom(slow, context.limits["persistent_from_ratio"]),
+        )
+
+
+def _named(slow: _Slow) -> Message:
+    return Message(f"link.{slow.pattern}", {"src": slow.src_rank, "dst": slow.dst_rank})
+
+
+def _seldom(slow: _Slow, persistent_ratio: float) -> Message | None:
+    """Say that the link is slow in few steps only, where several were recorded."""
+    if slow.steps > 1 and slow.slow_steps < persistent_ratio * slow.steps:
+        return Message("suppressed.not-persistent", {"slow_count": slow.slow_steps, "step_count": slow.steps})
+    return None
+
+
+def _as_usual(graph: StepGraph, *, group_id: str | None, ratio: float) -> Transform | Unpriced:
+    """W4: a collective is as slow as its slowest link; with that link as the others its transit shrinks by as much."""
+    return transits_scaled(graph, ((1 + ratio) / 2, ratio, ratio), chosen=lambda one: one.group_id == group_id)
+
+
+_CULPRITS: Final = """
+    with usual as (
+        select group_id, transport, median(bandwidth_bytes_per_s) as usual_bytes_per_s
+        from result
+        group by group_id, transport
+    ),
+    slow as (
+        select result.*, usual_bytes_per_s
+        from result
+        join usual on usual.group_id is not distinct from result.group_id
+            and usual.transport is not distinct from result.transport
+        where pattern is not null
+    ),
+    by_step as (
+        select group_id, transport, src_rank, dst_rank, coalesce(step, -1) as step,
+               sum(size_bytes) * 1e9 / nullif(sum(dur_ns), 0) as bytes_per_s
+        from link
+        where src_rank is not null and dst_rank is not null
+        group by all
+    ),
+    persistence as (
+        select slow.group_id, slow.transport, slow.src_rank, slow.dst_rank, count(*) as steps,
+               count(*) filter (where bytes_per_s < (slow.bandwidth_bytes_per_s + usual_bytes_per_s) / 2) as slow_steps
+        from slow
+        join by_step on by_step.group_id is not distinct from slow.group_id
+            and by_step.transport is not distinct from slow.transport
+            and by_step.src_rank = slow.src_rank and by_step.dst_rank = slow.dst_rank
+        group by all
+    )
+    select slow.group_id, slow.transport, pattern,
+           min(slow.src_rank) as src_rank, min(slow.dst_rank) as dst_rank,
+           count(*) as pairs, min(steps) as steps, min(slow_steps) as slow_steps,
+           min(slow.bandwidth_bytes_per_s) as slow_bytes_per_s, min(slow.usual_bytes_per_s) as usual_bytes_per_s,
+           min(slow.robust_z) as robust_z
+    from slow
+    join persistence on persistence.group_id is not distinct from slow.group_id
+        and persistence.transport is not distinct from slow.transport
+        and persistence.src_rank = slow.src_rank and persistence.dst_rank = slow.dst_rank
+    group by slow.group_id, slow.transport, pattern,
+             case pattern when 'sender' then slow.src_rank when 'receiver' then -1 else slow.src_rank end,
+             case pattern when 'sender' then -1 else slow.dst_rank end
+    order by min(slow.bandwidth_bytes_per_s) / min(slow.usual_bytes_per_s), min(slow.src_rank), min(slow.dst_rank)
+"""
+
+RULE = Rule("R-COMM-5", "slow-link", "communication", "config", check, needs=("link_matrix",))

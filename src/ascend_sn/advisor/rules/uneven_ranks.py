@@ -1,0 +1,91 @@
+"""R-IMB-2 uneven ranks: ranks wait for each other, now for one and now for another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import fmean, pstdev
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from ascend_sn.advisor.finding import Evidence, Location
+from ascend_sn.advisor.message import Message
+from ascend_sn.advisor.rule import Claim, Context, Rule
+
+if TYPE_CHECKING:
+    from ascend_sn.replay import StepGraph, Transform, Unpriced
+
+__all__ = ["RULE"]
+
+
+class _Wait(msgspec.Struct, kw_only=True):
+    """What one rank waited in the collectives of one step (A14)."""
+
+    profile_id: int
+    rank: int | None
+    step: int | None
+    wait_ns: int
+    absent: bool
+
+
+class _Culprit(msgspec.Struct):
+    rank: int | None
+
+
+def check(context: Context) -> Iterator[Claim]:
+    """Yield one claim about all ranks together."""
+    limits = context.limits
+    windows = {step.profile_id: step.window_ns for step in context.steps}
+    waits = [row for row in context.facts.query("collective_parts", _WAITS, _Wait) if row.profile_id in windows]
+    if len({row.profile_id for row in waits}) < limits["ranks_from_count"]:
+        return
+    mean_ns = fmean(row.wait_ns for row in waits)
+    spread = pstdev([row.wait_ns for row in waits]) / mean_ns if mean_ns else 0.0
+    window_ns = fmean(windows.values())
+    long = mean_ns > limits["wait_from_ns"] or mean_ns > limits["wait_from_ratio"] * window_ns
+    if not long or spread < limits["spread_from_ratio"]:
+        return
+    culprits = context.facts.query("stragglers", "select rank from result where is_straggler", _Culprit)
+    yield Claim(
+        params={
+            "wait_ns": mean_ns,
+            "wait_ratio": mean_ns / window_ns,
+            "spread_ratio": spread,
+            "rank_count": len(windows),
+        },
+        location=Location(
+            profile_ids=tuple(windows), ranks=tuple(sorted({row.rank for row in waits if row.rank is not None}))
+        ),
+        evidence=(
+            Evidence(name="mean_wait_ns", value=mean_ns, source="collective_parts"),
+            Evidence(name="wait_variation_ratio", value=spread, source="collective_parts"),
+        ),
+        changes=(_all_normal,),
+        at_stake_ns=round(mean_ns),
+        suppressed_by=_reason(culprits, waits),
+    )
+
+
+def _reason(culprits: list[_Culprit], waits: list[_Wait]) -> Message | None:
+    if culprits:
+        rank = culprits[0].rank
+        return Message("suppressed.straggler-explains", {"rank": "?" if rank is None else rank})
+    return Message("suppressed.members-absent") if any(row.absent for row in waits) else None
+
+
+def _all_normal(graph: StepGraph) -> Transform | Unpriced:
+    from ascend_sn.replay import straggler_normalised
+
+    return straggler_normalised(graph)
+
+
+_WAITS: Final = """
+    select profile_id, any_value(rank) as rank, step, sum(coalesce(sync_ns, wait_ns))::bigint as wait_ns,
+           coalesce(bool_or(members_present < members_expected), false) as absent
+    from result
+    where coalesce(sync_ns, wait_ns) is not null and op not in ('send', 'receive', 'sendrecv', 'batchsendrecv')
+    group by profile_id, step
+    order by profile_id, step
+"""
+
+RULE = Rule("R-IMB-2", "uneven-ranks", "communication", "model", check, needs=("collective_parts", "stragglers"))
