@@ -12,7 +12,7 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.analysis.clock_offsets import offsets_between
 from ascend_sn.replay.jobs import jobs
 
-__all__ = ["FEW_STEPS", "HOST_KINDS", "MAX_PROFILES", "Choice", "Scope", "Window", "choose"]
+__all__ = ["FEW_STEPS", "HOST_KINDS", "MAX_PROFILES", "Choice", "Scope", "StepKey", "Window", "choose", "steady_steps"]
 
 HOST_KINDS: Final = ("cpu", "host")
 """Kinds of capture in which the kernels are stretches of host threads."""
@@ -63,7 +63,9 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class _Key:
+class StepKey:
+    """A step of all profiles: its session and number, when the first one begins it, and how long the longest is."""
+
     session: int
     number: int
     start_ns: int
@@ -92,8 +94,7 @@ def choose(
         profile_ids = next(iter(jobs(db)), ())
     rows = db.execute("select profile_id, rank, coalesce(device_kind, 'host') from profile order by all").fetchall()
     found = {row[0]: (row[1], row[2]) for row in rows if row[0] in set(profile_ids)}
-    keys = _steps(db, list(found), inferred)
-    steady = _without_warm_up(keys)
+    steady = steady_steps(db, list(found), inferred=inferred)
     if not steady:
         windows = _whole_captures(db, found)
         scope: Scope = "whole capture"
@@ -109,6 +110,11 @@ def choose(
     return Choice(tuple(aligned), scope, len(steady), len(windows), spread)
 
 
+def steady_steps(db: DuckDBPyConnection, profile_ids: Sequence[int], *, inferred: bool = False) -> list[StepKey]:
+    """Return the steps that most of some profiles have, by time, without the warm-up of each session."""
+    return _without_warm_up(_steps(db, list(profile_ids), inferred))
+
+
 def _spread(ascending: list[int]) -> tuple[float, float]:
     """Return how far the tenth and the ninetieth percentile of lengths lie from the median one, as shares of it."""
     count = len(ascending)
@@ -119,7 +125,7 @@ def _spread(ascending: list[int]) -> tuple[float, float]:
     return 1 - short / middle, long / middle - 1
 
 
-def _steps(db: DuckDBPyConnection, profiles: list[int], inferred: bool) -> list[_Key]:
+def _steps(db: DuckDBPyConnection, profiles: list[int], inferred: bool) -> list[StepKey]:
     """Return the steps that most profiles have, by time."""
     rows = db.execute(
         """
@@ -137,10 +143,10 @@ def _steps(db: DuckDBPyConnection, profiles: list[int], inferred: bool) -> list[
         """,
         {"profiles": profiles, "inferred": inferred},
     ).fetchall()
-    return [_Key(*row) for row in rows]
+    return [StepKey(*row) for row in rows]
 
 
-def _without_warm_up(keys: list[_Key]) -> list[_Key]:
+def _without_warm_up(keys: list[StepKey]) -> list[StepKey]:
     kept = []
     for session in sorted({key.session for key in keys}):
         mine = [key for key in keys if key.session == session]
@@ -148,7 +154,7 @@ def _without_warm_up(keys: list[_Key]) -> list[_Key]:
     return kept
 
 
-def _step_windows(db: DuckDBPyConnection, found: dict[int, tuple[int | None, str]], key: _Key) -> list[Window]:
+def _step_windows(db: DuckDBPyConnection, found: dict[int, tuple[int | None, str]], key: StepKey) -> list[Window]:
     rows = db.execute(
         """
         select profile_id, ts_ns, ts_ns + dur_ns, step_id, step
