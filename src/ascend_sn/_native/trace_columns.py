@@ -70,11 +70,10 @@ class ByCode(Protocol):
 
 
 def texts_at(strings: ByCode, codes: NDArray[np.integer[Any]]) -> list[str]:
-    """Return the texts of many codes, none of them negative; twice as quick as one by one."""
+    """Return the texts of many codes, none of them negative; several times as quick as one by one."""
     if not isinstance(strings, Strings):
         return [strings[code] for code in codes.tolist()]
-    text, texts = _core.strings_text, strings.handle
-    return [text(texts, code) for code in codes.tolist()]
+    return _core.strings_texts(strings.handle, np.ascontiguousarray(codes, np.int32))
 
 
 class ArgColumn(NamedTuple):
@@ -91,6 +90,9 @@ class ArgColumn(NamedTuple):
     code: NDArray[np.int32]
     value: NDArray[np.int64]
     number: NDArray[np.float64]
+
+
+_NOTHING_TOLD = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float64)
 
 
 class ArgColumns(Mapping[str, ArgColumn]):
@@ -111,6 +113,32 @@ class ArgColumns(Mapping[str, ArgColumn]):
 
     def __len__(self) -> int:
         return len(self._index)
+
+    @cached_property
+    def _counts(self) -> list[list[int]]:
+        return [_core.block_told(block) for block, _ in self._blocks]
+
+    def told_keys(self) -> list[str]:
+        """Return the keys for which any row has a text."""
+        return [key for key, index in self._index.items() if any(counts[index] for counts in self._counts)]
+
+    def told(self, key: str) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """Return only the rows that have a text for a key, ascending: their number, `code` and `number`."""
+        index = self._index[key]
+        parts = []
+        first = 0
+        for (block, rows), counts in zip(self._blocks, self._counts, strict=True):
+            count = counts[index]
+            row, code, number = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.float64)
+            written = _core.block_sparse(block, row, code, number, index) if count else 0
+            row = row[:written]
+            row += first
+            parts.append((row, code[:written], number[:written]))
+            first += rows
+        if len(parts) == 1:
+            return parts[0]
+        joined = [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
+        return (joined[0], joined[1], joined[2]) if joined else _NOTHING_TOLD
 
     def _column(self, key: int) -> ArgColumn:
         count = sum(rows for _, rows in self._blocks)
@@ -165,7 +193,7 @@ class TraceColumns:
     id: NDArray[np.int32]
     scope: NDArray[np.int32]
     other_args: NDArray[np.int32]
-    args: Mapping[str, ArgColumn]
+    args: ArgColumns
     strings: Strings
     metadata: dict[str, Any]
     damage: list[Damage]

@@ -42,6 +42,7 @@ __all__ = [
     "NUMBER",
     "TEXT",
     "ArgColumn",
+    "ArgColumns",
     "Strings",
     "TraceColumns",
     "scan",

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ascend_sn._native.codes import distinct
 from ascend_sn.derive.positions import positions
 from ascend_sn.derive.steps import containing_step
 from ascend_sn.model.capture import Capture
@@ -96,7 +97,7 @@ def _on_backward_threads(capture: Capture, rows: Rows) -> Bool:
     src, dst = positions(ids, flows.values("src_id")[crossing]), positions(ids, flows.values("dst_id")[crossing])
     known = (src >= 0) & (dst >= 0)
     from_thread, to_thread = thread[src[known]], thread[dst[known]]
-    return np.isin(thread, np.unique(to_thread[from_thread != to_thread]))
+    return np.isin(thread, distinct(to_thread[from_thread != to_thread]))
 
 
 def _fill_forward(capture: Capture, rows: Rows, phase: Int64) -> None:

@@ -259,7 +259,9 @@ def _of_width(
     first = int(wrong[0])
     example = f"{len(rows[first])} cells, not {width}: {','.join(rows[first])}"
     ledger.add(file, "row_width", place=f"line {_line_of(path, first + 1)}", count=len(wrong), example=example)
-    fitting = np.setdiff1d(np.arange(len(rows)), wrong)
+    fits = np.ones(len(rows), np.bool_)
+    fits[wrong] = False
+    fitting = np.flatnonzero(fits)
     return [rows[i] for i in fitting.tolist()], fitting + 1
 
 

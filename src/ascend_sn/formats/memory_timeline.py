@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from ascend_sn._native.codes import distinct
 from ascend_sn.errors import EmptyInputError, FormatError, JsonTextError
 from ascend_sn.formats.heads import is_gzip
 from ascend_sn.formats.json_text import json_value
@@ -105,7 +106,7 @@ def _raw_tables(path: Path, found: list[Any], file: str, ledger: Ledger) -> tupl
 def _samples(ts: Int64, size: Int64, category: Int64) -> Rows:
     """Return the running sum of each category at its events, and of all."""
     running = np.zeros(len(ts), np.int64)
-    for number in np.unique(category).tolist():
+    for number in distinct(category).tolist():
         mine = category == number
         running[mine] = np.cumsum(size[mine])
     count = len(ts)

@@ -40,6 +40,7 @@ extern PyMethodDef sweep_methods[];
 extern PyMethodDef nesting_methods[];
 extern PyMethodDef strings_methods[];
 extern PyMethodDef scan_methods[];
+extern PyMethodDef code_methods[];
 extern PyMethodDef dag_methods[];
 extern PyMethodDef ring_methods[];
 extern PyMethodDef pyramid_methods[];

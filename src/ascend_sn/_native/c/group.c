@@ -53,7 +53,7 @@ int32_t map_code(ThreadMap *map, int64_t key, int add)
     return map->codes[at];
 }
 
-static void map_free(ThreadMap *map)
+void map_free(ThreadMap *map)
 {
     free(map->keys);
     free(map->codes);

@@ -7,7 +7,7 @@
 
 #include "sort.h"
 
-/* A growing map from thread number to 0, 1, 2, ... in order of first appearance. */
+/* A growing map from number (of a thread) to 0, 1, 2, ... in order of first appearance; all zero at first. */
 typedef struct {
     int64_t *keys;
     int32_t *codes;
@@ -33,5 +33,6 @@ void grouped_free(Grouped *grouped);
 
 /* The code of a thread; a new one is given when `add` is set. -1: unknown, -2: out of memory. */
 int32_t map_code(ThreadMap *map, int64_t key, int add);
+void map_free(ThreadMap *map);
 
 #endif

@@ -1,6 +1,7 @@
 /* The scanner's face to Python: capsules for the scanner and for a block of rows. */
 #include "arrays.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "memory.h"
@@ -360,7 +361,90 @@ static PyObject *block_argument(PyObject *module, PyObject *const *args, Py_ssiz
     Py_RETURN_NONE;
 }
 
+/* How many rows have a text for a key: all but those without it and those where it is null. */
+static size_t told_count(const Block *block, int64_t key)
+{
+    size_t count = 0;
+    for (size_t p = 0; p < block->pieces.count; p++) {
+        const Arguments *list = &block->pieces.items[p].rows.args[key];
+        for (size_t i = 0; i < list->count; i++)
+            count += list->items[i].code >= 0;
+    }
+    return count;
+}
+
+static int no_such_key(const Block *block, int64_t key)
+{
+    if (key >= 0 && (size_t)key < block->key_count)
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "there is no such key");
+    return 1;
+}
+
+/* block_told(block) -> per key how many rows `block_sparse` writes */
+static PyObject *block_told(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module;
+    Block *block = nargs == 1 ? PyCapsule_GetPointer(args[0], BLOCK) : NULL;
+    if (!block) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "block_told takes 1 argument");
+        return NULL;
+    }
+    PyObject *counts = PyList_New((Py_ssize_t)block->key_count);
+    for (size_t key = 0; counts && key < block->key_count; key++) {
+        PyObject *count = PyLong_FromSize_t(told_count(block, (int64_t)key));
+        if (!count || PyList_SetItem(counts, (Py_ssize_t)key, count) < 0)
+            Py_CLEAR(counts);
+    }
+    return counts;
+}
+
+/* block_sparse(block, row, code, number, key): the rows that have a text for the key, in order; a row that has the
+ * key twice comes once, with the later value. Returns how many. */
+static PyObject *block_sparse(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module;
+    Arrays a;
+    int64_t key;
+    Block *block = nargs == 5 ? PyCapsule_GetPointer(args[0], BLOCK) : NULL;
+    if (!block || take_int64(args[4], &key) < 0 || arrays_take(&a, args + 1, 3, "IID", 3) < 0) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "block_sparse takes 5 arguments");
+        return NULL;
+    }
+    if (no_such_key(block, key) || array_length(&a, 0) != (Py_ssize_t)told_count(block, key)) {
+        arrays_release(&a);
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "the arrays do not have the number of rows");
+        return NULL;
+    }
+    int32_t *row = array_data(&a, 0), *code = array_data(&a, 1);
+    double *number = array_data(&a, 2);
+    size_t first = 0, written = 0;
+    for (size_t p = 0; p < block->pieces.count; p++) {
+        const Rows *rows = &block->pieces.items[p].rows;
+        const Arguments *list = &rows->args[key];
+        for (size_t i = 0; i < list->count; i++) {
+            const Argument *argument = &list->items[i];
+            int32_t at = (int32_t)(first + argument->row);
+            written -= written && row[written - 1] == at;
+            if (argument->code < 0)
+                continue;
+            row[written] = at;
+            code[written] = argument->code;
+            number[written++] = argument->kind == NUMBER ? argument->value.number
+                              : argument->kind == INTEGER || argument->kind == BOOLEAN
+                                  ? (double)argument->value.integer
+                                  : NAN;
+        }
+        first += rows->count;
+    }
+    arrays_release(&a);
+    return PyLong_FromSize_t(written);
+}
+
 PyMethodDef scan_methods[] = {
     FAST(scanner_new), FAST(scanner_feed), FAST(scanner_damage), FAST(scanner_members), FAST(scanner_has_list), FAST(block_count),
-    FAST(block_events), FAST(block_argument), {NULL, NULL, 0, NULL},
+    FAST(block_events), FAST(block_argument), FAST(block_told), FAST(block_sparse), {NULL, NULL, 0, NULL},
 };

@@ -63,6 +63,38 @@ static PyObject *strings_text(PyObject *module, PyObject *const *args, Py_ssize_
     return text;
 }
 
+/* strings_texts(strings, codes) -> [str] */
+static PyObject *strings_texts(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module;
+    Arrays a;
+    Strings *strings = nargs == 2 ? PyCapsule_GetPointer(args[0], TEXTS) : NULL;
+    if (!strings || arrays_take(&a, args + 1, 1, "i", 1) < 0) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "strings_texts takes 2 arguments");
+        return NULL;
+    }
+    const int32_t *codes = array_data(&a, 0);
+    Py_ssize_t n = array_length(&a, 0);
+    PyObject *list = PyList_New(n);
+    pthread_mutex_lock(&strings->lock);
+    for (Py_ssize_t i = 0; list && i < n; i++) {
+        PyObject *text = NULL;
+        if (codes[i] >= 0 && (size_t)codes[i] < strings->count) {
+            uint64_t from = strings->start[codes[i]];
+            text = PyUnicode_DecodeUTF8((const char *)strings->bytes + from,
+                                        (Py_ssize_t)(strings->start[codes[i] + 1] - from), "replace");
+        } else {
+            PyErr_SetString(PyExc_IndexError, "no text has this code");
+        }
+        if (!text || PyList_SetItem(list, i, text) < 0)
+            Py_CLEAR(list);
+    }
+    pthread_mutex_unlock(&strings->lock);
+    arrays_release(&a);
+    return list;
+}
+
 /* A whole number: digits with an optional minus, nothing else, within 64 bits. */
 static int plain_integer(const uint8_t *p, size_t length, int64_t *value)
 {
@@ -115,5 +147,5 @@ static PyObject *strings_integers(PyObject *module, PyObject *const *args, Py_ss
 }
 
 PyMethodDef strings_methods[] = {
-    FAST(strings_new), FAST(strings_count), FAST(strings_text), FAST(strings_integers), {NULL, NULL, 0, NULL},
+    FAST(strings_new), FAST(strings_count), FAST(strings_text), FAST(strings_texts), FAST(strings_integers), {NULL, NULL, 0, NULL},
 };

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ascend_sn._native.codes import distinct
 from ascend_sn.formats.chrome.events import Events, thread_keys
 from ascend_sn.formats.chrome.texts import text_column
 from ascend_sn.model.rows import Text
@@ -47,7 +48,7 @@ class Tracks:
         """Return the track of each event; those from `first_tracked` to `first_instant` are asynchronous."""
         keys = thread_keys(events.pid, events.tid)
         found, row = np.unique(keys, return_inverse=True)
-        several = len(np.unique(events.pid)) > 1
+        several = len(distinct(events.pid)) > 1
         named = [
             self._name(pid, tid, several)
             for pid, tid in zip((found >> 32).tolist(), found.astype(np.int32).tolist(), strict=True)

@@ -63,7 +63,9 @@ def _read(source: Source) -> list[Capture]:
     if not figures.ranks:
         damaged = next((entry for entry in ledger.entries if entry.severity == "damage"), None)
         if damaged is not None:
-            raise FormatError(source.path, f"nothing usable in it: {kind_words(damaged.kind)} in {damaged.file}", damaged.place)
+            raise FormatError(
+                source.path, f"nothing usable in it: {kind_words(damaged.kind)} in {damaged.file}", damaged.place
+            )
         raise EmptyInputError(source.path, "the cluster analysis holds no rank")
     return [
         _capture(source, figures, rank, read_from, ledger if number == 0 else Ledger())

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from ascend_sn._native.codes import distinct
 from ascend_sn._native.nesting import enclosing
 from ascend_sn.formats.chrome.events import Events, thread_keys
 from ascend_sn.formats.chrome.texts import Codes, text_column
@@ -131,7 +132,7 @@ def numbered(group: Text, op: Text, order_ns: Int64, recorded: Nullable) -> Null
     first = np.searchsorted(ordered, ordered, side="left")
     place = np.empty(len(lane), np.int64)
     place[order] = np.arange(len(lane)) - first
-    lacking = np.unique(lane[~recorded.valid])
+    lacking = distinct(lane[~recorded.valid])
     own = recorded.valid & ~np.isin(lane, lacking)
     return Nullable(np.where(own, recorded.values, place), group.codes >= 0)
 

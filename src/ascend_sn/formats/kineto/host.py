@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from ascend_sn._native.codes import distinct
 from ascend_sn._native.trace_scan import Strings
 from ascend_sn.formats.chrome.events import Events, lookup, thread_keys
 from ascend_sn.formats.chrome.texts import Codes, text_column
@@ -36,7 +37,7 @@ class Threads:
     @staticmethod
     def of(groups: Sequence[Events], strings: Sequence[str]) -> Threads:
         """Look at the processes of all host events."""
-        processes = {int(pid) for events in groups for pid in np.unique(events.pid)}
+        processes = {int(pid) for events in groups for pid in distinct(events.pid)}
         return Threads(strings, len(processes) <= 1)
 
     def names(self, events: Events) -> Text:

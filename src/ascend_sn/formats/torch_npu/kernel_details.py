@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ascend_sn._native.codes import distinct
 from ascend_sn.formats.csv_columns import (
     CsvColumns,
     float_cells,
@@ -159,7 +160,7 @@ def _kinds(name: Text | None, op_type: Text, core: Text | None, length: int) -> 
 
 
 def _distinct(text: Text, mask: npt.NDArray[np.bool_]) -> list[str]:
-    return [text.values[code] for code in np.unique(text.codes[mask]).tolist() if code >= 0]
+    return [text.values[code] for code in distinct(text.codes[mask]).tolist() if code >= 0]
 
 
 def _device(table: CsvColumns) -> Nullable | None:

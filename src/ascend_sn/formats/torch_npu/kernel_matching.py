@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ascend_sn.formats.torch_npu.matching import common_codes, lookup, occurrence, packed
+from ascend_sn.formats.torch_npu.matching import common_codes, left_over, lookup, occurrence, packed
 from ascend_sn.formats.torch_npu.trace_device import DeviceEvents
 from ascend_sn.model.rows import Int64, Nullable, Rows
 
@@ -54,7 +54,7 @@ def matched_by_name(csv: Rows, wanted: Mask, matched: Int64, found: DeviceEvents
     """Match what is left by a name that occurs once on either side."""
     csv_names, event_names = common_codes(csv.text("name"), found.name)
     rows = np.flatnonzero(wanted & (matched < 0))
-    free = np.setdiff1d(np.arange(len(found.ts)), matched)
+    free = left_over(len(found.ts), matched)
     once_csv = _once(csv_names[rows])
     once_event = _once(event_names[free])
     at = lookup(event_names[free[once_event]], csv_names[rows[once_csv]])

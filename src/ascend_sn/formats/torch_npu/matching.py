@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from ascend_sn._native.codes import codes_of, first_match
 from ascend_sn.model.rows import Int64, Text
 
-__all__ = ["common_codes", "lookup", "occurrence", "packed"]
+__all__ = ["common_codes", "left_over", "lookup", "occurrence", "packed"]
 
 
 def lookup(keys: Int64, wanted: Int64) -> Int64:
     """Return for each wanted key the first position at which `keys` holds it, or -1."""
-    if not len(keys) or not len(wanted):
-        return np.full(len(wanted), -1, np.int64)
-    order = np.argsort(keys, kind="stable")
-    ranked = keys[order]
-    at = np.searchsorted(ranked, wanted, side="left").clip(max=len(keys) - 1)
-    return np.where(ranked[at] == wanted, order[at], -1)
+    return first_match(keys, wanted)
 
 
 def packed(*columns: tuple[Int64, Int64]) -> tuple[Int64, Int64]:
@@ -31,13 +27,20 @@ def packed(*columns: tuple[Int64, Int64]) -> tuple[Int64, Int64]:
     left = np.zeros(len(columns[0][0]), np.int64)
     right = np.zeros(len(columns[0][1]), np.int64)
     for on_left, on_right in columns:
-        distinct, codes = np.unique(np.concatenate([on_left, on_right]), return_inverse=True)
-        left = left * max(len(distinct), 1) + codes[: len(on_left)]
-        right = right * max(len(distinct), 1) + codes[len(on_left) :]
+        codes, count = codes_of(np.concatenate([on_left, on_right]))
+        left = left * max(count, 1) + codes[: len(on_left)]
+        right = right * max(count, 1) + codes[len(on_left) :]
         # The running key stays below the number of rows, so that the product never overflows.
-        _, codes = np.unique(np.concatenate([left, right]), return_inverse=True)
+        codes, _ = codes_of(np.concatenate([left, right]))
         left, right = codes[: len(left)].astype(np.int64), codes[len(left) :].astype(np.int64)
     return left, right
+
+
+def left_over(count: int, taken: Int64) -> Int64:
+    """Return the positions below `count` that are not among those taken; negative ones mean none."""
+    free = np.ones(count, np.bool_)
+    free[taken[taken >= 0]] = False
+    return np.flatnonzero(free)
 
 
 def occurrence(keys: Int64) -> Int64:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ascend_sn._native.codes import codes_of
 from ascend_sn.model.rows import Int64, Nullable, Text
 
 __all__ = ["combined", "either", "number_text", "taken"]
@@ -14,9 +15,12 @@ __all__ = ["combined", "either", "number_text", "taken"]
 def combined(left: Text, right: Text, function: Callable[[str | None, str | None], str | None]) -> Text:
     """Return `function(left, right)` of every row; the function is called once per distinct pair."""
     width = len(right.values) + 1
-    pairs, at = np.unique((left.codes.astype(np.int64) + 1) * width + right.codes + 1, return_inverse=True)
+    keys = (left.codes.astype(np.int64) + 1) * width + right.codes + 1
+    at, count = codes_of(keys)
+    pairs = np.zeros(count, np.int64)
+    pairs[at] = keys
     numbers: dict[str, int] = {}
-    table = np.full(len(pairs), -1, np.int32)
+    table = np.full(count, -1, np.int32)
     for position, pair in enumerate(pairs.tolist()):
         on_left, on_right = pair // width - 1, pair % width - 1
         text = function(

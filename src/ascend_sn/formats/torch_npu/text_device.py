@@ -12,7 +12,7 @@ from ascend_sn.formats.torch_npu.groups import is_fused, op_type_of
 from ascend_sn.formats.torch_npu.kernel_details import KernelDetails
 from ascend_sn.formats.torch_npu.kernel_matching import matched_by_name, matched_events
 from ascend_sn.formats.torch_npu.limits import ranks
-from ascend_sn.formats.torch_npu.matching import lookup, packed
+from ascend_sn.formats.torch_npu.matching import left_over, lookup, packed
 from ascend_sn.formats.torch_npu.tasks import copy_directions, is_core_task, joined_transport, task_kind
 from ascend_sn.formats.torch_npu.text_columns import combined, either, taken
 from ascend_sn.formats.torch_npu.trace_device import DeviceEvents
@@ -88,7 +88,7 @@ def join_device(details: KernelDetails | None, trace: TraceDevice, calls: Rows) 
     op_of = matched_events(csv, is_op, trace.ops, None)
     op_of = matched_by_name(csv, is_op, op_of, trace.ops)
     own = _with_links(csv, task_of, trace.tasks, op_of, trace.ops)
-    new_ops = np.setdiff1d(np.arange(len(trace.ops.ts)), op_of)
+    new_ops = left_over(len(trace.ops.ts), op_of)
     # Tasks that share their launch with a communication operator are its parts.
     op_at = lookup(trace.ops.connection.astype(np.int64), trace.tasks.connection.astype(np.int64))
     op_at[trace.tasks.connection < 0] = -1

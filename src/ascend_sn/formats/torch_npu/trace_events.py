@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -10,7 +9,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ascend_sn._native.trace_scan import ArgColumn, Strings, TraceColumns, scan_blocks, texts_at
+from ascend_sn._native.codes import compact
+from ascend_sn._native.trace_scan import ArgColumns, Strings, TraceColumns, scan_blocks, texts_at
 from ascend_sn.model.ledger import Ledger, Severity
 from ascend_sn.model.rows import Int64, Nullable, Text
 
@@ -48,10 +48,7 @@ _OF_TASKS: Final = (
 )
 _ARGUMENT_KEYS: Final = (*_OF_METADATA, *_OF_OPERATORS, *_OF_QUEUES, *_OF_COUNTERS, *_OF_TASKS)
 
-_SLICE, _METADATA, _COUNTER = ord("X"), ord("M"), ord("C")
-_OPERATOR_CATEGORIES: Final = frozenset({"cpu_op", "user_annotation"})
-_QUEUE_CATEGORIES: Final = frozenset({"enqueue", "dequeue"})
-_WITHOUT_TASKS: Final = frozenset({*_OPERATOR_CATEGORIES, *_QUEUE_CATEGORIES, "python_function"})
+_SLICE: Final = ord("X")
 
 
 class TextTable(Protocol):
@@ -113,18 +110,15 @@ class TraceEvents:
 
     def text(self, codes: Codes) -> Text:
         """Return a text column with only the strings that it uses."""
-        if len(codes) * 8 < len(self.strings):
+        limit = len(self.strings)
+        if len(codes) * 8 < limit:
             used, positions = np.unique(codes, return_inverse=True)
             missing = int(np.searchsorted(used, 0))
-            compact = np.where(positions < missing, -1, positions - missing).astype(np.int32)
-            return Text(compact, texts_at(self.strings, used[missing:]))
-        # Against many strings a table is quicker than sorting.
-        table = np.full(len(self.strings) + 1, -1, np.int32)
-        present = np.zeros(len(self.strings) + 1, np.bool_)
-        present[codes] = True
-        there = np.flatnonzero(present[:-1])
-        table[there] = np.arange(len(there), dtype=np.int32)
-        return Text(table[codes], texts_at(self.strings, there))
+            compacted = np.where(positions < missing, -1, positions - missing).astype(np.int32)
+            return Text(compacted, texts_at(self.strings, used[missing:]))
+        # Against few strings a table is quicker than sorting.
+        used, compacted = compact(codes, limit)
+        return Text(compacted, texts_at(self.strings, used))
 
     def argument_codes(self, key: str, events: Int64) -> Codes:
         """Return codes of an argument's text for some events, -1 where absent."""
@@ -161,8 +155,8 @@ def read_trace_events(path: Path, file: str, ledger: Ledger) -> TraceEvents | No
         for columns in scan_blocks(path, _ARGUMENT_KEYS):
             for name, values in _columns(columns).items():
                 growing[name] += values.data.cast("B")
-            for key in _keys_in(columns):
-                _append(arguments[key], key, columns.args[key], count)
+            for key in columns.args.told_keys():
+                _append(arguments[key], key, columns.args, count)
             without_time += int(np.count_nonzero((columns.ph == _SLICE) & (columns.has_ts == 0)))
             count += columns.count
             strings = columns.strings
@@ -195,22 +189,6 @@ _DTYPES: Final = {
 }
 
 
-def _keys_in(columns: TraceColumns) -> Iterator[str]:
-    """Yield the argument keys that the events of a block can have: files are sorted by kind of event."""
-    slices = columns.ph == _SLICE
-    categories = {columns.strings[code] if code >= 0 else "" for code in np.unique_values(columns.cat[slices]).tolist()}
-    if bool((columns.ph == _METADATA).any()):
-        yield from _OF_METADATA
-    if bool((columns.ph == _COUNTER).any()):
-        yield from _OF_COUNTERS
-    if categories & _OPERATOR_CATEGORIES:
-        yield from _OF_OPERATORS
-    if categories & _QUEUE_CATEGORIES:
-        yield from _OF_QUEUES
-    if categories - _WITHOUT_TASKS:
-        yield from _OF_TASKS
-
-
 def _columns(columns: TraceColumns) -> dict[str, npt.NDArray[Any]]:
     return {
         "ph": columns.ph,
@@ -225,15 +203,16 @@ def _columns(columns: TraceColumns) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def _append(growing: tuple[bytearray, bytearray, bytearray], key: str, argument: ArgColumn, first: int) -> None:
-    there = np.flatnonzero(argument.code >= 0)
-    if not len(there):
+def _append(growing: tuple[bytearray, bytearray, bytearray], key: str, arguments: ArgColumns, first: int) -> None:
+    row, codes, numbers = arguments.told(key)
+    if not len(row):
         return
     event, code, number = growing
-    event += (there + first).astype(np.int32).data.cast("B")
-    code += argument.code[there].data.cast("B")
+    row += first
+    event += row.data.cast("B")
+    code += codes.data.cast("B")
     if key in COUNTER_KEYS:
-        number += argument.number[there].data.cast("B")
+        number += numbers.data.cast("B")
 
 
 # Damage kinds after which every event is still there.

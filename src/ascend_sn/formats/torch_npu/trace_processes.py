@@ -10,8 +10,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ascend_sn._native.codes import compact
 from ascend_sn.formats.torch_npu.trace_events import TraceEvents
-from ascend_sn.model.rows import Int64
+from ascend_sn.model.rows import Int64, Text
 
 __all__ = ["EventClasses", "Threads", "classify", "read_threads"]
 
@@ -108,12 +109,12 @@ def classify(events: TraceEvents, threads: Threads) -> EventClasses:
     # What is left is little: operators of communication, the overlap analysis, collections, ranges.
     index = np.flatnonzero(left)
     process = _processes(events, threads, index)
-    grouped = np.isin(process, list(_COMMUNICATION)) & _in_groups(events, threads, index)
+    grouped = process.matches(_COMMUNICATION) & _in_groups(events, threads, index)
     ops = events.has_argument("alg_type")[index] | grouped
-    framework = np.isin(process, list(_FRAMEWORK))
-    overlap = process == "Overlap Analysis"
-    overlap |= events.text(events.name[index]).matches(_OVERLAP) & (process != "Python")
-    collections = process == "Python GC"
+    framework = process.matches(_FRAMEWORK)
+    overlap = process.matches(["Overlap Analysis"])
+    overlap |= events.text(events.name[index]).matches(_OVERLAP) & ~process.matches(["Python"])
+    collections = process.matches(["Python GC"])
     return EventClasses(
         operators=np.sort(np.concatenate([np.flatnonzero(operators), index[framework]])),
         queues=np.flatnonzero(queues),
@@ -128,10 +129,10 @@ def classify(events: TraceEvents, threads: Threads) -> EventClasses:
     )
 
 
-def _processes(events: TraceEvents, threads: Threads, index: Int64) -> npt.NDArray[np.str_]:
-    """Name of each event's process; empty where the metadata is missing."""
-    pids, at = np.unique(events.pid[index], return_inverse=True)
-    return np.array([threads.process.get(pid, "") for pid in pids.tolist()], np.str_)[at]
+def _processes(events: TraceEvents, threads: Threads, index: Int64) -> Text:
+    """Name of each event's process; null where the metadata is missing."""
+    pids, codes = compact(events.pid[index], len(events.strings))
+    return Text(codes, pids.tolist()).mapped(threads.process.get)
 
 
 def _in_groups(events: TraceEvents, threads: Threads, index: Int64) -> Mask:

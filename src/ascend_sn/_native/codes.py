@@ -1,0 +1,46 @@
+"""Numbering of values, and finding values of one array in another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ascend_sn._native import _core
+
+__all__ = ["codes_of", "compact", "distinct", "first_match"]
+
+_Integers = NDArray[np.integer[Any]]
+
+
+def codes_of(keys: _Integers) -> tuple[NDArray[np.int32], int]:
+    """Number the distinct keys by first appearance; return the number of every row, and how many there are."""
+    codes = np.empty(len(keys), np.int32)
+    return codes, _core.codes_of(np.ascontiguousarray(keys, np.int64), codes)
+
+
+def first_match(keys: _Integers, wanted: _Integers) -> NDArray[np.int64]:
+    """Return for each wanted key the first position at which `keys` holds it, or -1."""
+    found = np.empty(len(wanted), np.int64)
+    _core.first_match(np.ascontiguousarray(keys, np.int64), np.ascontiguousarray(wanted, np.int64), found)
+    return found
+
+
+def compact(codes: NDArray[np.int32], limit: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the codes in use, ascending, and the place of every row's code among them; -1 stays.
+
+    Args:
+        codes: From -1 up to `limit`.
+        limit: One more than the highest code.
+    """
+    table, used = np.empty(limit, np.int32), np.empty(min(limit, len(codes)), np.int32)
+    compacted = np.empty(len(codes), np.int32)
+    count = _core.compact(np.ascontiguousarray(codes, np.int32), table, used, compacted)
+    return used[:count], compacted
+
+
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the distinct numbers, ascending; unlike `numpy.unique` it loads no masked arrays."""
+    ranked = np.sort(values, axis=None)
+    return ranked[np.append(True, ranked[1:] != ranked[:-1])] if len(ranked) else ranked

@@ -1,0 +1,95 @@
+"""Numbering and matching of values against plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from ascend_sn._native.codes import codes_of, compact, distinct, first_match
+from ascend_sn._native.trace_scan import Strings, scan, texts_at
+
+KEYS = st.lists(st.one_of(st.integers(-3, 3), st.integers(-(1 << 63), (1 << 63) - 1)), max_size=60)
+
+
+def numbered(keys: Sequence[int]) -> list[int]:
+    seen: dict[int, int] = {}
+    return [seen.setdefault(key, len(seen)) for key in keys]
+
+
+@given(KEYS)
+def test_codes_count_keys_by_first_appearance(keys: list[int]) -> None:
+    codes, count = codes_of(np.array(keys, np.int64))
+
+    assert codes.tolist() == numbered(keys)
+    assert count == len(set(keys))
+
+
+@given(KEYS, KEYS)
+def test_a_match_is_the_first_position_of_a_key(keys: list[int], wanted: list[int]) -> None:
+    found = first_match(np.array(keys, np.int64), np.array(wanted, np.int64))
+
+    assert found.tolist() == [keys.index(key) if key in keys else -1 for key in wanted]
+
+
+def test_many_keys_are_kept_apart() -> None:
+    keys = np.arange(100_000) * (1 << 33)
+
+    codes, count = codes_of(keys)
+
+    assert count == 100_000
+    assert np.array_equal(codes, np.arange(100_000))
+    assert np.array_equal(first_match(keys, keys[::-1]), np.arange(100_000)[::-1])
+
+
+@given(st.lists(st.integers(-1, 20), max_size=60))
+def test_compact_codes_name_the_same_values(codes: list[int]) -> None:
+    used, compacted = compact(np.array(codes, np.int32), 21)
+
+    assert used.tolist() == sorted({code for code in codes if code >= 0})
+    assert [used[code] if code >= 0 else -1 for code in compacted.tolist()] == codes
+
+
+def test_a_code_beyond_the_limit_is_refused() -> None:
+    with pytest.raises(ValueError, match="outside the table"):
+        compact(np.array([3], np.int32), 3)
+
+
+@given(st.lists(st.integers(-5, 5), max_size=30))
+def test_distinct_values_ascend(values: list[int]) -> None:
+    assert distinct(np.array(values, np.int64)).tolist() == sorted(set(values))
+
+
+def test_texts_come_many_at_a_time() -> None:
+    strings = scan(b'[{"ph":"X","name":"a"},{"ph":"X","name":"\xff"},{"ph":"X","name":"\xe4\xb8\xad"}]').strings
+
+    assert texts_at(strings, np.array([2, 0, 2, 1])) == [strings[2], strings[0], strings[2], strings[1]]
+    assert "\ufffd" in list(strings)
+
+
+@pytest.mark.parametrize("code", [-1, 0])
+def test_a_code_without_a_text_is_refused(code: int) -> None:
+    with pytest.raises(IndexError, match="no text has this code"):
+        texts_at(Strings(), np.array([code]))
+
+
+EVENTS = (
+    b'[{"ph":"X","args":{"k":"t","n":2}},{"ph":"X"},{"ph":"X","args":{"k":null}},'
+    b'{"ph":"X","args":{"k":1.5,"k":"twice"}},{"ph":"X","args":{"k":"x","k":null}},{"ph":"X","args":{"k":-7}}]'
+)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_told_arguments_are_the_rows_with_a_text(threads: int) -> None:
+    columns = scan(EVENTS, ("k", "n", "absent"), threads=threads)
+
+    row, code, number = columns.args.told("k")
+
+    dense = columns.args["k"]
+    assert row.tolist() == [0, 3, 5] == np.flatnonzero(dense.code >= 0).tolist()
+    assert [columns.strings[at] for at in code.tolist()] == ["t", "twice", "-7"]
+    assert np.array_equal(number, dense.number[row], equal_nan=True)
+    assert columns.args.told_keys() == ["k", "n"]
+    assert len(columns.args.told("absent")[0]) == 0
