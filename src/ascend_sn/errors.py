@@ -21,6 +21,7 @@ __all__ = [
     "ProfilerError",
     "ProfilerPathError",
     "ProfilerStateError",
+    "QueryError",
     "RunVersionError",
     "StoreError",
     "UnknownNameError",
@@ -47,6 +48,10 @@ class UnknownNameError(UsageError):
         self.what, self.name, self.known, self.nearest = what, name, tuple(known), nearest
         hint = f"; did you mean {nearest!r}?" if nearest else f"; known: {', '.join(known)}"
         super().__init__(f"unknown {what} {name!r}{hint}")
+
+
+class QueryError(UsageError):
+    """A query of a user that is not allowed, is wrong, or takes too much; the message says which."""
 
 
 class InputError(AscendSnError):

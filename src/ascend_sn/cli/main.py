@@ -25,7 +25,19 @@ EXIT_USAGE: Final = 2
 EXIT_INTERNAL: Final = 4
 EXIT_INTERRUPTED: Final = 130
 
-COMMANDS: Final = ("run", "attach", "infer", "atc", "throughput", "analyze", "report", "doctor", "demo", "ingest")
+COMMANDS: Final = (
+    "run",
+    "attach",
+    "infer",
+    "atc",
+    "throughput",
+    "analyze",
+    "report",
+    "query",
+    "doctor",
+    "demo",
+    "ingest",
+)
 """Subcommands in the order of the help; each is a function of its name in its module."""
 
 

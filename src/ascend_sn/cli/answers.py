@@ -1,0 +1,100 @@
+"""Answers of queries as a table for the screen, CSV, JSON or Parquet."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from ascend_sn.report.language import Language
+from ascend_sn.report.printable import printable, shortened
+
+if TYPE_CHECKING:
+    from ascend_sn.store.sandbox import Answer
+
+__all__ = ["write_csv", "write_json", "write_parquet", "write_table"]
+
+_CELL_WIDTH: Final = 60
+_RIGHT: Final = frozenset(
+    {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "UBIGINT", "UINTEGER"}
+)
+_STARTS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write_table(answer: Answer, file: IO[str], language: Language, *, limit: int) -> None:
+    """Write the first `limit` rows under their names, then how many more there are."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = answer.rows()
+    shown = list(islice(rows, limit))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name, type_ in zip(answer.columns, answer.types, strict=True):
+        table.add_column(Text(printable(name)), justify="right" if _is_number(type_) else "left", overflow="fold")
+    for row in shown:
+        table.add_row(*(Text(_shown(value)) for value in row))
+    console = Console(file=file, highlight=False)
+    console.print(table)
+    more = sum(1 for _ in rows)
+    if more:
+        print(language.text("query.more-rows", shown_count=len(shown), rows_count=len(shown) + more), file=file)
+    elif not shown:
+        print(language.text("query.no-rows"), file=file)
+
+
+def write_csv(answer: Answer, file: IO[str]) -> None:
+    """Write comma-separated values; a text that a spreadsheet would run as a formula gets a `'` before it."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([_harmless(name) for name in answer.columns])
+    for row in answer.rows():
+        writer.writerow([_harmless(value) if isinstance(value, str) else value for value in row])
+
+
+def write_json(answer: Answer, file: IO[str]) -> None:
+    """Write a list of objects, one per row; what JSON has no value for (not a number, infinite) is null."""
+    columns = _distinct(answer.columns)
+    file.write("[")
+    for number, row in enumerate(answer.rows()):
+        encoded = msgspec.json.encode(dict(zip(columns, row, strict=True)), enc_hook=str)
+        file.write((",\n " if number else "\n ") + encoded.decode())
+    file.write("\n]\n")
+
+
+def write_parquet(answer: Answer, path: Path) -> None:
+    """Write a Parquet file, compressed with zstd."""
+    import duckdb
+
+    with duckdb.connect() as db:
+        db.register("answer", answer)
+        target = str(path).replace("'", "''")
+        db.execute(f"copy answer to '{target}' (format parquet, compression zstd)")
+
+
+def _is_number(type_: str) -> bool:
+    return type_ in _RIGHT or type_.startswith("DECIMAL")
+
+
+def _shown(value: Any) -> str:
+    return "-" if value is None else printable(shortened(str(value), _CELL_WIDTH))
+
+
+def _harmless(text: str) -> str:
+    return f"'{text}" if text.startswith(_STARTS_FORMULA) else text
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """The names; one that was there before gets its place behind it, so that no value is lost."""
+    seen: set[str] = set()
+
+    def named() -> Iterator[str]:
+        for place, name in enumerate(names, 1):
+            chosen = f"{name}_{place}" if name in seen else name
+            seen.add(chosen)
+            yield chosen
+
+    return list(named())

@@ -1,0 +1,207 @@
+"""`ascend-sn query`: SQL on the tables of a run, one SELECT at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+import click
+
+from ascend_sn.cli.command import GuideCommand, job_option, language_option, switch
+from ascend_sn.cli.waiting import Waiting
+from ascend_sn.errors import QueryError, StoreError, UsageError
+from ascend_sn.report.language import Language
+from ascend_sn.report.printable import printable
+
+if TYPE_CHECKING:
+    from ascend_sn.store.sandbox import Answer, Sandbox
+
+_SUFFIXES: Final = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text"}
+_ROWS: Final = 100
+
+
+@click.command(cls=GuideCommand)
+@click.argument("words", nargs=-1, metavar="[PATH] [SQL]")
+@click.option("--input", "input_path", type=click.Path(path_type=Path), metavar="PATH", help="cli.option.input")
+@click.option(
+    "--format", "output_format", type=click.Choice(("text", "csv", "json", "parquet")), help="cli.option.format"
+)
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="cli.option.query-output")
+@switch("--schema", help="cli.option.schema")
+@click.option("--limit", type=click.IntRange(min=1), default=_ROWS, show_default=True, help="cli.option.limit")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, help="cli.option.timeout"
+)
+@job_option()
+@click.option("--cache-dir", type=click.Path(path_type=Path), metavar="DIR", help="cli.option.cache-dir")
+@language_option()
+def query(
+    *,
+    words: tuple[str, ...],
+    input_path: Path | None,
+    output_format: str | None,
+    output: Path | None,
+    schema: bool,
+    limit: int,
+    timeout: float,
+    job: str | None,
+    cache_dir: Path | None,
+    language: Language,
+) -> int:
+    """Answer a SELECT; without one, ask for them at a terminal or read one from standard input."""
+    path, sql = _path_and_query(words, input_path, takes_query=not schema)
+    chosen = _format(output_format, output)
+    if schema:
+        _print_schema(chosen, path)
+        return 0
+    assert path is not None
+    from ascend_sn.store import open_run
+    from ascend_sn.store.sandbox import Sandbox
+
+    with (
+        Waiting(language.text("say.reading", name=path.name)) as waiting,
+        open_run(path, job=job, cache_dir=cache_dir, progress=waiting.reading) as run,
+    ):
+        sandbox = Sandbox(run, timeout_s=timeout)
+    with sandbox:
+        if sql is None and sys.stdin.isatty():
+            _converse(sandbox, language, limit)
+        else:
+            _answer(sandbox, sys.stdin.read() if sql is None else sql, chosen, output, language, limit)
+    return 0
+
+
+def _path_and_query(
+    words: tuple[str, ...], input_path: Path | None, *, takes_query: bool
+) -> tuple[Path | None, str | None]:
+    """Tell the input from the query: with `--input` every word is the query.
+
+    Raises:
+        UsageError: No input, or more words than an input and a query.
+    """
+    left = list(words)
+    path = input_path
+    if path is None and left:
+        path = Path(left.pop(0))
+    if path is None and takes_query:
+        raise UsageError("no input: name a file or folder, or use --input PATH")
+    if len(left) > (1 if takes_query else 0):
+        raise UsageError(f"unexpected {left[-1]!r}; put the query in quotes, as one word")
+    return path, left[0] if left else None
+
+
+def _format(output_format: str | None, output: Path | None) -> str:
+    """Return the format: as asked for, else as the suffix says, else a table.
+
+    Raises:
+        UsageError: A suffix that names none, a file that is there already, or Parquet without a file.
+    """
+    if output is None:
+        if output_format == "parquet":
+            raise UsageError("--format parquet needs --output FILE")
+        return output_format or "text"
+    by_suffix = _SUFFIXES.get(output.suffix.lower())
+    if output_format is None and by_suffix is None:
+        raise UsageError(f"{output}: the suffix names no known format; use {', '.join(_SUFFIXES)}, or --format")
+    if output.exists():
+        raise UsageError(f"{output}: exists; choose another name")
+    if not output.parent.is_dir():
+        raise UsageError(f"{output}: there is no folder {output.parent}")
+    return output_format or by_suffix or "text"
+
+
+def _answer(
+    sandbox: Sandbox, sql: str, output_format: str, output: Path | None, language: Language, limit: int
+) -> None:
+    from ascend_sn.cli.answers import write_parquet
+
+    with sandbox.answer(sql) as answer:
+        if output is None:
+            _write(answer, output_format, sys.stdout, language, limit)
+            return
+        try:
+            with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
+                scratch = Path(folder) / "answer"
+                if output_format == "parquet":
+                    write_parquet(answer, scratch)
+                else:
+                    with scratch.open("w", encoding="utf-8", newline="") as file:
+                        _write(answer, output_format, file, language, limit)
+                os.link(scratch, output)  # not replace(): a file that came in between stays
+        except OSError as error:
+            raise StoreError(output, f"cannot be written: {error.strerror}") from error
+
+
+def _write(answer: Answer, output_format: str, file: IO[str], language: Language, limit: int) -> None:
+    from ascend_sn.cli.answers import write_csv, write_json, write_table
+
+    if output_format == "csv":
+        write_csv(answer, file)
+    elif output_format == "json":
+        write_json(answer, file)
+    else:
+        write_table(answer, file, language, limit=limit)
+
+
+def _print_schema(output_format: str, path: Path | None) -> None:
+    """Print the tables with their columns; of one table where its name stands in the place of the input."""
+    from ascend_sn.model.tables import BY_NAME
+
+    wanted = None if path is None else BY_NAME.get(str(path))
+    tables = list(BY_NAME.values()) if wanted is None else [wanted]
+    if output_format == "json":
+        described = [
+            {
+                "table": table.name,
+                "row": table.row,
+                "columns": [{"name": one.name, "type": one.duckdb_type, "doc": one.doc} for one in table.columns],
+            }
+            for table in tables
+        ]
+        print(json.dumps(described, ensure_ascii=False, indent=1))
+        return
+    for table in tables:
+        print(f"{table.name}: {table.row}")
+        for column in table.columns:
+            print(f"  {column.name:<24} {column.duckdb_type:<8} {column.doc}")
+
+
+def _converse(sandbox: Sandbox, language: Language, limit: int) -> None:
+    """Answer one SELECT after the other until the input ends; a query ends with a semicolon."""
+    from ascend_sn.cli.answers import write_table
+
+    with suppress(ImportError):  # not everywhere
+        import readline  # noqa: F401 - gives `input` its history and editing
+    print(language.text("query.hello"))
+    pending: list[str] = []
+    while True:
+        try:
+            line = input("   ...> " if pending else "query> ")
+        except EOFError:
+            print()
+            return
+        except KeyboardInterrupt:
+            print()
+            pending.clear()
+            continue
+        word = line.strip().lower()
+        if not pending and word in (".quit", ".exit", "quit", "exit"):
+            return
+        if not pending and word.split(" ")[0] in (".schema", ".tables"):
+            _print_schema("text", Path(word.split(" ")[1]) if " " in word else None)
+            continue
+        pending.append(line)
+        if not line.rstrip().endswith(";"):
+            continue
+        sql = "\n".join(pending)
+        pending.clear()
+        try:
+            with sandbox.answer(sql) as answer:
+                write_table(answer, sys.stdout, language, limit=limit)
+        except QueryError as error:
+            print(printable(str(error)), file=sys.stderr)
