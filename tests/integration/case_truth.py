@@ -5,6 +5,7 @@ A function takes the case's folder and what the key expects, and returns what wa
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -320,8 +321,53 @@ def top_type(figure: str) -> Measure:
 # dv18
 
 
-def not_measured(case: Path, _: Any) -> None:
-    """The recorder has no schedule yet: nothing to measure."""
+SCHEDULED = """
+import json, logging, os, re, runpy, sys
+from pathlib import Path
+import ascend_sn
+from ascend.profiler import Profiler
+
+said = []
+
+class Heard(logging.Handler):
+    def emit(self, record):
+        said.append(record.getMessage())
+
+logging.getLogger("ascend_sn.collect").addHandler(Heard())
+runs = {}
+for name in sys.argv[3:]:
+    os.environ["N"] = name.removeprefix("N=")
+    train = runpy.run_path(sys.argv[1])["train"]
+    folder = Path(sys.argv[2]) / name
+    with Profiler(output_path=folder, schedule={"wait": 1, "warmup": 1, "active": 3, "repeat": 1}) as profiler:
+        train(profiler.step)
+    runs[name] = 0
+    if folder.exists():
+        ((runs[name],),) = ascend_sn.open(folder).sql("select count(*) from step").fetchall()
+needed = {int(number) for text in said for number in re.findall(r"schedule needs (\\d+) steps", text)}
+print(json.dumps({"needed_steps": sorted(needed), "runs": runs}))
+"""
+
+
+def scheduled(case: Path, runs: tuple[str, ...]) -> Any:
+    """Run the program of the case with its schedule, for several numbers of steps."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", SCHEDULED, str(case / "workload.py"), folder, *runs]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+def steps_needed(case: Path, _: Any) -> Any:
+    """Return the steps that the message to a program that ended too early names."""
+    (needed,) = scheduled(case, ("N=0",))["needed_steps"]
+    return needed
+
+
+def steps_kept(case: Path, expected: dict[str, str]) -> dict[str, str]:
+    """Say of each run what its recording holds; there is no folder where nothing was kept."""
+    words = {0: "no data", 1: "1 full active step"}
+    found = scheduled(case, tuple(expected))["runs"]
+    return {name: words.get(count, f"{count} active steps") for name, count in found.items()}
 
 
 # dv19
@@ -462,7 +508,7 @@ TRUTHS: dict[str, dict[str, Measure]] = {
         "top_type": top_type("op_type"),
         "top_type_us": top_type("total_ns / 1e3"),
     },
-    "dv18_short_schedule": {"needed_steps": not_measured, "runs": not_measured},
+    "dv18_short_schedule": {"needed_steps": steps_needed, "runs": steps_kept},
     "dv19_restart_and_bad_path": {"sessions_expected": sessions_recorded},
     "dv20_compare_jitter": {name: median_step(name) for name in ("base", "cand_noise", "cand_regressed")},
 }
