@@ -22,6 +22,9 @@ __all__ = ["UNEVEN_RATIO", "verdict"]
 UNEVEN_RATIO: Final = 1.1
 """A rank that computes longer than this times the median of all ranks is named."""
 
+STRAGGLER_RATIO: Final = 0.05
+"""Share of the step that the others must lose to a straggler for it to be named."""
+
 _UNEVEN_RANKS: Final = 3
 """Ranks from which on a median says which one is the odd one."""
 
@@ -41,6 +44,17 @@ class _Parts(msgspec.Struct):
     members_present: int | None
     members_expected: int | None
     members_exact: bool
+
+
+class _Straggler(msgspec.Struct):
+    """What is wanted of a row of `stragglers`."""
+
+    profile_id: int
+    rank: int | None
+    peers: int
+    own_ns: int
+    caused_wait_ns: int
+    cause: str
 
 
 class _Data(msgspec.Struct):
@@ -64,8 +78,16 @@ def verdict(facts: Facts, steps: list[MedianStep], phases: list[Phases], silent:
     """
     said = list(_missing_device_data(silent))
     if steps:
-        said += _headline(facts, steps, phases)
-        said += _uneven_ranks(steps)
+        straggler = _straggler(facts, steps)
+        data = _waits_for_data(facts)
+        lost_to_data = 0 if data is None else data.params["data_ns"]
+        if straggler is not None and straggler.params["lost_ns"] > lost_to_data:
+            said.append(straggler)
+        said += _headline(facts, steps, phases, data)
+        if straggler is None:
+            said += _uneven_ranks(steps)
+        elif straggler not in said:
+            said.append(straggler)
         said += _kind_of_capture(steps)
         if any(step.scope == WHOLE_CAPTURE for step in steps):
             said.append(Message("verdict.no-step-marks"))
@@ -81,13 +103,33 @@ def _missing_device_data(silent: list[SilentDevice]) -> Iterator[Message]:
             yield Message("verdict.no-device-records", {"rank": rank})
 
 
-def _headline(facts: Facts, steps: list[MedianStep], phases: list[Phases]) -> Iterator[Message]:
+def _straggler(facts: Facts, steps: list[MedianStep]) -> Message | None:
+    """The rank that the others wait for longest, where that costs a part of the step worth naming first."""
+    rows = facts.query("stragglers", _STRAGGLER, _Straggler)
+    windows = {step.profile_id: step.window_ns for step in steps}
+    if not rows or not windows.get(rows[0].profile_id):
+        return None
+    worst, window_ns = rows[0], windows[rows[0].profile_id]
+    if worst.caused_wait_ns < STRAGGLER_RATIO * window_ns:
+        return None
+    return Message(
+        "verdict.straggler",
+        {
+            "rank": "?" if worst.rank is None else worst.rank,
+            "lost_ns": worst.caused_wait_ns,
+            "lost_ratio": worst.caused_wait_ns / window_ns,
+            "count": worst.peers - 1,
+            "cause": Message(f"cause.{worst.cause}"),
+        },
+    )
+
+
+def _headline(facts: Facts, steps: list[MedianStep], phases: list[Phases], data: Message | None) -> Iterator[Message]:
     step = max(steps, key=lambda step: step.window_ns - step.compute_ns)
     window = step.window_ns or 1
     losses = {"exposed-comm": step.exposed_comm_ns, "exposed-copy": step.exposed_copy_ns, "free": step.free_ns}
     loss = max(losses, key=lambda name: losses[name])
     common = {"where": where(step, len(steps)), "window": _window(step), "window_ns": window}
-    data = _waits_for_data(facts)
     if data is not None:
         yield data
     elif step.compute_ns >= losses[loss]:
@@ -199,6 +241,15 @@ def _uneven_ranks(steps: list[MedianStep]) -> Iterator[Message]:
                 "lost_ns": slowest.compute_ns - round(middle),
             },
         )
+
+
+_STRAGGLER: Final = """
+    select profile_id, rank, peers, own_ns, caused_wait_ns, cause
+    from result
+    where is_straggler and peers > 1
+    order by caused_wait_ns desc, profile_id
+    limit 1
+"""
 
 
 def _kind_of_capture(steps: list[MedianStep]) -> Iterator[Message]:

@@ -13,6 +13,7 @@ from ascend_sn.advisor.median_step import median_phases, median_steps
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.verdict import verdict
 from tests.timeline import empty_tables, insert, timeline
+from tests.unit.advisor.rules.test_straggler import MS, training
 from tests.unit.report.drawn import DrawnRun
 
 
@@ -205,3 +206,17 @@ def test_the_median_step_of_an_even_number_is_the_lower_middle() -> None:
 
     assert (step.step, step.window_ns, step.step_count) == (2, 3, 4)
     assert (step.window_min_ns, step.window_max_ns) == (1, 5)
+
+
+def test_a_straggler_is_named_first_with_what_it_costs() -> None:
+    first, *_ = messages(training(20 * MS))
+
+    assert first == Message(
+        "verdict.straggler",
+        {"rank": 2, "lost_ns": 20 * MS, "lost_ratio": 0.2, "count": 3, "cause": Message("cause.compute")},
+    )
+    assert "verdict.uneven-ranks" not in said(training(20 * MS))
+
+
+def test_a_straggler_that_costs_little_is_not_named_first() -> None:
+    assert "verdict.straggler" not in said(training(4 * MS))
