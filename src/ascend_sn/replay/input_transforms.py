@@ -111,8 +111,9 @@ def _beside(graph: StepGraph, waits: list[Int64], slower: float) -> tuple[Edit, 
 def copies_pinned(graph: StepGraph) -> Transform | Unpriced:
     """W2: copies to the device from pinned memory, asynchronous, issued during the step before.
 
-    Copies run beside the computing at half the best measured bandwidth, at that bandwidth, or cost nothing; what
-    used them still waits for them. Where no size is recorded, low and expected keep their time. The host no
+    In the expected case they run beside the step before, at the best measured bandwidth: a step takes as long as its
+    copies at least. In the low case they come too late for that, and run from the begin of the step that uses them, at
+    half that bandwidth; in the high case they cost nothing. Where no size is recorded they keep their time. The host no
     longer waits in the calls that issue them.
     """
     nodes = graph.nodes
@@ -123,16 +124,14 @@ def copies_pinned(graph: StepGraph) -> Transform | Unpriced:
     on_device = bool((nodes.kind[copies] == NodeKind.KERNEL).all())
     waiting = _hosts_of(graph, copies) if on_device else np.zeros(0, np.int64)
     aside: tuple[Edit, ...] = (MoveStream(copies, ahead=True), Unblock(waiting, copies)) if on_device else ()
-
-    def at(ratio: float) -> tuple[Edit, ...]:
-        return (SetDur(copies, _copy_times(graph, copies, ratio)), *aside)
-
     gone = (SetDur(copies, 0), *aside)
+    beside = np.bincount(nodes.profile[copies], _copy_times(graph, copies, 1.0)).max()
+    kept = SetDur([graph.production], np.array([round(float(beside))], np.int64), raises=True)
     # A copy on a host thread holds the thread however quick it is; issued asynchronously it does not.
     return Transform(
         "W2",
-        low=Bound(at(SLOW_COPY_RATIO)),
-        expected=Bound(at(1.0) if on_device else gone),
+        low=Bound((SetDur(copies, _copy_times(graph, copies, SLOW_COPY_RATIO)), *aside)),
+        expected=Bound((*gone, kept) if on_device else gone),
         high=Bound(gone),
         confidence="high" if on_device else "low",
     )

@@ -28,6 +28,7 @@ from ascend_sn.replay import (
     operators_to,
     operators_to_cohort,
     recomputed,
+    results_read_later,
     straggler_normalised,
     syncs_removed,
 )
@@ -59,9 +60,36 @@ def with_copy(size_bytes: int | None) -> Replay:
 def test_w2_copies_that_were_issued_in_the_step_before(size_bytes: int | None) -> None:
     replay = with_copy(size_bytes)
 
-    # The copy runs from 0 to 10 beside the host, and A uses what it brings: 10 to 20. Were it for nothing, A could
-    # start when it is launched, at 4.
-    assert bounds(replay, copies_pinned(replay.graph)) == (4, 4, 10)
+    # The copy of 10 runs beside the step before, so A starts when it is launched, at 4. At least the copy runs from 0
+    # to 10 beside the host, and A, which uses what it brings, from 10 to 20.
+    assert bounds(replay, copies_pinned(replay.graph)) == (4, 10, 10)
+
+
+def test_w2_a_step_takes_as_long_as_its_copies() -> None:
+    db = timeline(f"r0 step |{'1' * 24}|\n r0 s1 |{'H' * 18}{'A' * 6}|", kinds={"H": "copy"})
+    db.execute("update kernel set copy_direction = 'h2d' where name = 'H'")
+    replay = replay_of(db)
+
+    assert bounds(replay, copies_pinned(replay.graph)) == (0, 6, 18)
+
+
+def test_w2_results_that_are_read_a_step_later() -> None:
+    # The host launches A, then a copy back, and waits for it; then it launches B and waits.
+    db = timeline(f"r0 step |{'1' * 30}|\n r0 s1 |..{'A' * 6}{'D' * 8}..{'B' * 10}|", kinds={"D": "copy"})
+    launch(db, f"AD{'s' * 14}B{'s' * 12}")
+    db.execute("update kernel set copy_direction = 'd2h' where name = 'D'")
+    replay = replay_of(db)
+
+    low, expected, high = bounds(replay, results_read_later(replay.graph))
+
+    assert (low, expected) == (0, 8)
+    assert high >= 8
+
+
+def test_w2_the_other_way_needs_copies_back() -> None:
+    none = results_read_later(replay_of(timeline("r0 step |11|\n r0 s1 |AA|")).graph)
+
+    assert reason(none) == "replay.no-device-to-host-copies"
 
 
 def test_w2_needs_copies() -> None:
