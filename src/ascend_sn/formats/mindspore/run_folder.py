@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ascend_sn.errors import FormatError, NotParsedError
-from ascend_sn.formats.mindspore.coverage import coverage_of
-from ascend_sn.formats.mindspore.input_pipeline import read_dataset, read_pipeline_summary
 from ascend_sn.formats.mindspore.layout import (
     ANALYSIS_DB,
     SUFFIX,
@@ -19,13 +17,14 @@ from ascend_sn.formats.mindspore.layout import (
     run_files,
 )
 from ascend_sn.formats.reader import Candidate, Reader, Source
-from ascend_sn.formats.torch_npu.captures import capture_of
-from ascend_sn.formats.torch_npu.export import Export
 from ascend_sn.formats.torch_npu.layout import RunInfo, read_run_info, text_files
 from ascend_sn.model.capture import Capture
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Rows, concatenate
 from ascend_sn.model.tables import METRIC
+
+if TYPE_CHECKING:
+    from ascend_sn.formats.torch_npu.export import Export
 
 __all__ = ["RAW_READER", "READER", "without_stack"]
 
@@ -51,6 +50,10 @@ def _claims(candidate: Candidate) -> bool:
 
 
 def _read(source: Source) -> list[Capture]:
+    # Loaded for such a folder only: every input is shown to every reader.
+    from ascend_sn.formats.mindspore.coverage import coverage_of
+    from ascend_sn.formats.torch_npu.captures import capture_of
+
     output = output_folder(source.path)
     if output is None:
         raise FormatError(source.path, "no exported profiler data in it")
@@ -89,6 +92,8 @@ def _export(source: Source, output: Path, info: RunInfo, ledger: Ledger) -> Expo
 
 
 def _input_pipeline(source: Source, output: Path, ledger: Ledger) -> tuple[list[Rows], dict[str, str]]:
+    from ascend_sn.formats.mindspore.input_pipeline import read_dataset, read_pipeline_summary
+
     dataset, summary = pipeline_files(output)
     metrics: list[Rows] = []
     words: dict[str, str] = {}

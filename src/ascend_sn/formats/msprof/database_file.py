@@ -8,15 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from ascend_sn.formats.msprof.coverage import coverage_of
-from ascend_sn.formats.msprof.database import read_database
-from ascend_sn.formats.msprof.layout import ProfFiles
 from ascend_sn.formats.reader import Candidate, Reader, Source
 from ascend_sn.formats.sqlite_columns import SQLITE_MAGIC
-from ascend_sn.formats.torch_npu.captures import capture_of
-from ascend_sn.formats.torch_npu.coverage import coverage_of as torch_coverage_of
-from ascend_sn.formats.torch_npu.layout import RunInfo
-from ascend_sn.formats.torch_npu.limits import rank_of, whole
 from ascend_sn.model.capture import Capture
 from ascend_sn.model.ledger import Ledger
 
@@ -43,6 +36,15 @@ def _members(path: Path) -> list[Path]:
 
 
 def _read(source: Source) -> list[Capture]:
+    # Loaded for such a file only: every input is shown to every reader.
+    from ascend_sn.formats.msprof.coverage import coverage_of
+    from ascend_sn.formats.msprof.database import read_database
+    from ascend_sn.formats.msprof.layout import ProfFiles
+    from ascend_sn.formats.torch_npu.captures import capture_of
+    from ascend_sn.formats.torch_npu.coverage import coverage_of as torch_coverage_of
+    from ascend_sn.formats.torch_npu.layout import RunInfo
+    from ascend_sn.formats.torch_npu.limits import rank_of, whole
+
     ledger = Ledger()
     exports = read_database(source, source.path, ProfFiles(folder=source.path), ledger)
     named = _MONITOR.match(source.path.name)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ascend_sn.errors import EmptyInputError, FormatError, NotParsedError
-from ascend_sn.formats.msprof.coverage import coverage_of
-from ascend_sn.formats.msprof.database import read_database
 from ascend_sn.formats.msprof.layout import ProfFiles, has_raw_data, prof_files
-from ascend_sn.formats.msprof.text_export import read_text_export
 from ascend_sn.formats.reader import Candidate, Reader, Source
-from ascend_sn.formats.torch_npu.captures import capture_of
-from ascend_sn.formats.torch_npu.export import Export
 from ascend_sn.formats.torch_npu.layout import RunInfo
 from ascend_sn.model.capture import Capture
 from ascend_sn.model.ledger import Ledger
+
+if TYPE_CHECKING:
+    from ascend_sn.formats.torch_npu.export import Export
 
 __all__ = ["RAW_READER", "READER"]
 
@@ -49,7 +48,10 @@ def _read(source: Source) -> list[Capture]:
 
 
 def _exports(source: Source, files: ProfFiles, ledger: Ledger) -> list[Export]:
+    # Loaded for such a folder only: every input is shown to every reader.
     if files.database is not None:
+        from ascend_sn.formats.msprof.database import read_database
+
         try:
             return read_database(source, files.database, files, ledger)
         except FormatError as error:
@@ -61,11 +63,16 @@ def _exports(source: Source, files: ProfFiles, ledger: Ledger) -> list[Export]:
                 place=error.place,
                 example=f"{error.problem}; the text export beside it is read instead",
             )
+    from ascend_sn.formats.msprof.text_export import read_text_export
+
     return read_text_export(source, files, ledger)
 
 
 def _captures(source: Source, exports: list[Export], ledger: Ledger) -> list[Capture]:
     """One capture per device; one that came to nothing is told in the ledger as long as another did not."""
+    from ascend_sn.formats.msprof.coverage import coverage_of
+    from ascend_sn.formats.torch_npu.captures import capture_of
+
     # A process of several devices is several ranks, or none: the name cannot tell which.
     info = RunInfo(rank=_rank_in_names(source, ledger) if len(exports) == 1 else None)
     captures: list[Capture] = []

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ascend_sn.errors import FormatError, NotParsedError
 from ascend_sn.formats.reader import Candidate, Reader, Source
-from ascend_sn.formats.torch_npu.captures import capture_of
-from ascend_sn.formats.torch_npu.export import Export
 from ascend_sn.formats.torch_npu.layout import (
     RunInfo,
     output_folder,
@@ -19,6 +18,9 @@ from ascend_sn.formats.torch_npu.layout import (
 from ascend_sn.model.capture import Capture
 from ascend_sn.model.ledger import Ledger
 
+if TYPE_CHECKING:
+    from ascend_sn.formats.torch_npu.export import Export
+
 __all__ = ["RAW_READER", "READER"]
 
 
@@ -27,6 +29,8 @@ def _claims(candidate: Candidate) -> bool:
 
 
 def _read(source: Source) -> list[Capture]:
+    from ascend_sn.formats.torch_npu.captures import capture_of
+
     output = output_folder(source.path)
     if output is None:
         raise FormatError(source.path, "no exported profiler data in it")

@@ -6,9 +6,6 @@ import re
 from pathlib import Path
 
 from ascend_sn.formats.reader import Candidate, Reader, Source
-from ascend_sn.formats.torch_npu.captures import capture_of
-from ascend_sn.formats.torch_npu.layout import RunInfo
-from ascend_sn.formats.torch_npu.text_export import read_text_export
 from ascend_sn.model.capture import Capture
 from ascend_sn.model.ledger import Ledger
 
@@ -33,6 +30,11 @@ def _members(path: Path) -> list[Path]:
 
 
 def _read(source: Source) -> list[Capture]:
+    # Loaded for such a file only: every input is shown to every reader.
+    from ascend_sn.formats.torch_npu.captures import capture_of
+    from ascend_sn.formats.torch_npu.layout import RunInfo
+    from ascend_sn.formats.torch_npu.text_export import read_text_export
+
     ledger = Ledger()
     export = read_text_export(source, {"trace_view.json": source.path}, RunInfo(), ledger)
     return [capture_of(source, RunInfo(), export, ledger)]
