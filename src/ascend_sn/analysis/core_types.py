@@ -28,7 +28,8 @@ LINKED_AT_LEAST: Final = 0.5
 """Share of kernels whose operator is known, below which an operator without kernels says nothing."""
 
 CHILDREN_AT_MOST: Final = 0.1
-"""Share of an operator's time that operators inside it which launch kernels may take for it to count as host work."""
+"""Share of an operator's time that operators inside it which launch kernels, allocate or make views may take for it to
+count as host work."""
 
 _TYPES: Final = {
     "profile_id": "integer",
@@ -52,9 +53,9 @@ def core_types(db: DuckDBPyConnection) -> DuckDBPyRelation:
 
     `ai_cpu`: kernels on the AI CPU. `vector_core`: matrix products, convolutions or attention on a vector core.
     `host_fallback`: a framework operator (`namespace::name`) on an accelerator's host that launched no kernel, neither
-    itself nor inside (operators that did may take a tenth of its time), while the device was free; views, allocations
-    and waits are left out, and so is everything when fewer than half of the kernels are linked to an operator. Inside
-    another fallback only the outer one counts.
+    itself nor inside (operators that did, allocations and views may take a tenth of its time), while the device was
+    free; views, allocations and waits are left out, and so is everything when fewer than half of the kernels are
+    linked to an operator. Inside another fallback only the outer one counts.
 
     Args:
         db: A connection with the tables `profile`, `kernel`, `operator`, `host_call`, `step`.
@@ -228,6 +229,7 @@ def _kernel_less(db: DuckDBPyConnection, profile_id: int, calls: str) -> dict[st
             select parent_id as operator_id, sum(dur_ns) as children_ns
             from own
             where operator_id in (select operator_id from working)
+               or regexp_replace(name, '^aten::', '') in (select unnest($metadata))
             group by parent_id
         ),
         quiet as (

@@ -117,6 +117,7 @@ def _claim(context: Context, step: MedianStep, match: _Match, training: bool) ->
         unpriced=None if optimizer else Message("unpriced.fused-call-not-measured"),
         at_stake_ns=device_ns or match.host_ns // step.step_count,
         suppressed_by=reason,
+        texts={"title": "rule.r-op-2.title-call"},
         tells_hidden=True,
     )
 

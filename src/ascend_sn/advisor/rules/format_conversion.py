@@ -90,7 +90,7 @@ def _claim(context: Context, step: MedianStep, kind: str, rows: list[_Waste]) ->
         ),
         changes=(partial(_fewer, kept=kept),),
         at_stake_ns=time_ns,
-        texts={"advice": _ADVICE[kind]},
+        texts={"title": "rule.r-op-6.title-operators", "advice": _ADVICE[kind]},
         tells_hidden=True,
     )
 

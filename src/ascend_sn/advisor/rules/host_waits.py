@@ -45,7 +45,8 @@ def check(context: Context) -> Iterator[Claim]:
     waits = [pause for pause in pauses if pause.kind != "launch_blocking"]
     steps = {step.profile_id: step for step in context.device_steps}
     for pause in blocking:
-        if pause.profile_id in steps and (pause.share_ratio or 0.0) > context.limits["blocking_launches_above_ratio"]:
+        often = (pause.share_ratio or 0.0) > context.limits["blocking_launches_above_ratio"]
+        if pause.profile_id in steps and often and _may_be_set(context, pause.profile_id, waits):
             yield _blocking_launches(context, pause, steps[pause.profile_id], waits)
             return
     found = [(step, _regular(context, step, waits)) for step in steps.values()]
@@ -56,6 +57,17 @@ def check(context: Context) -> Iterator[Claim]:
     ]
     if found:
         yield _waits(context, *max(found, key=lambda pair: _per_step(*pair)))
+
+
+def _may_be_set(context: Context, profile_id: int, waits: list[_Pause]) -> bool:
+    """Whether launches may be set to block: the configuration does not deny it, nor are the waits the program's own."""
+    profile = next(one for one in context.profiles if one.profile_id == profile_id)
+    environment = profile.config.get("environment")
+    if isinstance(environment, dict) and "ASCEND_LAUNCH_BLOCKING" in environment:
+        return str(environment["ASCEND_LAUNCH_BLOCKING"]) == "1"
+    mine = [pause for pause in waits if pause.profile_id == profile_id]
+    asked_for = sum(pause.calls for pause in mine if pause.operator_name in _WAITING)
+    return 2 * asked_for < sum(pause.calls for pause in mine)
 
 
 def _regular(context: Context, step: MedianStep, waits: list[_Pause]) -> list[_Pause]:
@@ -165,6 +177,12 @@ _FRAMES: Final = """
     order by operator_id
     limit 1
 """
+_WAITING: Final = (
+    "aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal", "aten::nonzero", "aten::copy_",
+    "aten::_to_copy", "aten::to",
+)  # fmt: skip
+"""Operators that wait for the device by design, as the program asked."""
+
 _SEPARATED: Final[dict[TextPart, str]] = {
     "title": "rule.r-host-2.title-small",
     "message": "rule.r-host-2.message-small",

@@ -84,6 +84,7 @@ def _claim(context: Context, step: MedianStep, row: _Type) -> Claim:
         ),
         changes=(partial(_better_used, op_type=row.op_type, ratios=(ratios[0], ratios[1], ratios[2])),),
         at_stake_ns=round(time_ns * (1 - row.utilisation_ratio)),
+        texts={"title": "rule.r-op-4.title-operator"},
         suppressed_by=_reason(context, row),
     )
 

@@ -84,6 +84,7 @@ def _claim(context: Context, step: MedianStep, row: _Slow, per_step: int) -> Cla
         ),
         changes=(partial(_as_their_equals, op_type=row.op_type, profile_id=row.profile_id),),
         at_stake_ns=per_step,
+        texts={"title": "rule.r-op-8.title-operator"},
         suppressed_by=reason,
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from ascend_sn.advisor.evidence import figures, place
-from ascend_sn.advisor.median_step import MedianStep, where
+from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
 
@@ -79,6 +79,8 @@ def _misplaced(context: Context, step: MedianStep, row: _Misplaced) -> Claim:
     changes: tuple[Change, ...] = ()
     if peer is not None and row.op_type is not None:
         changes = (partial(_on_its_core, op_type=row.op_type, core_type=row.core_type, peer=peer),)
+    # What the host computes outside of marked steps may be the weights of the model.
+    is_set_up = row.issue == "host_fallback" and step.scope == WHOLE_CAPTURE
     name = row.op_type or row.operator_name or ""
     texts = dict(_TEXTS[row.issue])
     if row.dtype_cause is not None:
@@ -111,6 +113,7 @@ def _misplaced(context: Context, step: MedianStep, row: _Misplaced) -> Claim:
         changes=changes,
         unpriced=Message("unpriced.no-alternative-seen"),
         at_stake_ns=lost_ns,
+        suppressed_by=Message("suppressed.may-be-set-up") if is_set_up else None,
         texts=texts,
     )
 
@@ -183,7 +186,7 @@ _WORST_FIRST: Final = """
     order by ns_per_step desc, profile_id, issue, op_type, operator_name
 """
 _TEXTS: Final[dict[str, dict[TextPart, str]]] = {
-    "ai_cpu": {},
+    "ai_cpu": {"title": "rule.r-op-3.title-ai-cpu"},
     "vector_core": {
         "title": "rule.r-op-3.title-vector",
         "message": "rule.r-op-3.message-vector",
