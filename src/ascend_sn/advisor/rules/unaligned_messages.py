@@ -67,7 +67,8 @@ def check(context: Context) -> Iterator[Claim]:
 
 _COMPARED: Final = """
     with call as (
-        select group_id, op, size_bytes, size_bytes % 512 = 0 as aligned, transit_ns, algbw_bytes_per_s
+        select profile_id, collective_id, group_id, op, size_bytes, size_bytes % 512 = 0 as aligned, transit_ns,
+               algbw_bytes_per_s
         from result
         where size_bytes > 0 and transit_ns > 0
     ),

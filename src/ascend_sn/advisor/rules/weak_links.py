@@ -63,13 +63,16 @@ def check(context: Context) -> Iterator[Outcome]:
 
 
 def _alpha_share(context: Context, group_id: str | None) -> float | None:
-    """Share of the transit that a call costs without any bytes (A16); None where nothing could be fitted."""
+    """Share of the transit that a call costs without any bytes (A16); None where nothing could be fitted.
+
+    Pairs that are named by their ranks in the job may belong to any group.
+    """
     rows = context.facts.query(
         "alpha_beta",
         """
         select sum(alpha_time_ratio * transit_ns) / nullif(sum(transit_ns), 0) as alpha_time_ratio
         from result
-        where fitted and group_id is not distinct from $group_id
+        where fitted and ($group_id is null or group_id = $group_id)
         """,
         _Fit,
         group_id=group_id,

@@ -1,0 +1,98 @@
+"""R-PP-1: bubbles of a pipeline, and stages that compute longer."""
+
+from __future__ import annotations
+
+import pytest
+from duckdb import DuckDBPyConnection
+
+from tests.timeline import empty_tables, insert
+from tests.unit.advisor.advised import advised, found
+
+MS = 1_000_000
+STEP = 100 * MS
+
+
+def stages(
+    bubble_ns: int, *, micro_batches: int | None = 12, op: str = "receive", extra_ns: int = 0, shape: str = "8,128"
+) -> DuckDBPyConnection:
+    """Four stages; each computes, and in the middle of the step waits in a receive for some time.
+
+    The last one has an operator more; the step of all others idles meanwhile at its end.
+    """
+    db = empty_tables()
+    for rank in range(4):
+        at = {"profile_id": rank, "rank": rank}
+        insert(db, "profile", **at, device_kind="npu", host="node-a", format="drawn", source=f"r{rank}")
+        for member in range(4):
+            insert(db, "comm_group_member", **at, group_id="p", kind="pp", group_rank=member, group_size=4,
+                   size_is_exact=True, member_rank=member)  # fmt: skip
+        for step in range(6):
+            begin = step * STEP
+            insert(db, "step", **at, step_id=step, step=step + 10, ts_ns=begin, dur_ns=STEP, origin="mark")
+            insert(db, "kernel", **at, kernel_id=4 * step, device_id=rank, stream="1", name="MatMul", op_type="MatMul",
+                   input_shapes="8,64", kind="compute", ts_ns=begin, dur_ns=20 * MS, step_id=step)  # fmt: skip
+            insert(db, "kernel", **at, kernel_id=4 * step + 1, device_id=rank, stream="2", name=op,
+                   kind="communication", ts_ns=begin + 20 * MS, dur_ns=bubble_ns, step_id=step)  # fmt: skip
+            insert(db, "collective", **at, collective_id=step, kernel_id=4 * step + 1, op=op, name=op, group_id="p",
+                   sequence=step, size_bytes=8, ts_ns=begin + 20 * MS, dur_ns=bubble_ns, transit_ns=0,
+                   wait_ns=bubble_ns, idle_ns=0, method="recorded")  # fmt: skip
+            if rank == 3 and extra_ns:
+                insert(db, "kernel", **at, kernel_id=4 * step + 2, device_id=rank, stream="1", name="Vocabulary",
+                       op_type="Vocabulary", input_shapes=shape, kind="compute", ts_ns=begin + 20 * MS + bubble_ns,
+                       dur_ns=extra_ns, step_id=step)  # fmt: skip
+        if micro_batches is not None:
+            insert(db, "metric", **at, name="micro_batches", step=10, ts_ns=0, value=micro_batches)
+    return db
+
+
+def test_a_bubble_beyond_the_ideal_one_is_found() -> None:
+    # 4 stages, 12 micro-batches: 3 / 15 = 20 % would be needed, 30 % are measured.
+    finding = found(stages(30 * MS), "R-PP-1")
+
+    assert finding is not None
+    assert finding.message.params["ideal_ratio"] == pytest.approx(0.2)
+    assert finding.message.params["bubble_ratio"] == pytest.approx(0.3)
+    assert finding.gain is not None
+    assert (finding.gain.low_ns, finding.gain.expected_ns, finding.gain.high_ns) == (7_500_000, 15 * MS, 20 * MS)
+
+
+@pytest.mark.parametrize(("bubble_ms", "is_found"), [(20, False), (25, False), (26, True)])
+def test_five_points_beyond_are_allowed(bubble_ms: int, is_found: bool) -> None:
+    assert (found(stages(bubble_ms * MS), "R-PP-1") is not None) == is_found
+
+
+@pytest.mark.parametrize(("bubble_ms", "is_found"), [(10, False), (11, True)])
+def test_a_bubble_counts_even_with_batched_calls_only(bubble_ms: int, is_found: bool) -> None:
+    finding = found(stages(bubble_ms * MS, micro_batches=None, op="batchsendrecv"), "R-PP-1")
+
+    assert (finding is not None) == is_found
+    if finding is not None:
+        assert finding.gain is None
+        assert finding.unpriced is not None
+        assert finding.unpriced.message_id == "unpriced.micro-batches-unknown"
+        assert finding.at_stake_ns == 11 * MS
+
+
+def test_a_stage_that_computes_longer_is_named_by_its_kernels() -> None:
+    finding = found(stages(20 * MS, extra_ns=8 * MS), "R-PP-1")
+
+    assert finding is not None
+    assert finding.location.stage == 3
+    assert finding.message.params["kernels"] == "Vocabulary"
+    assert finding.advice.message_id == "rule.r-pp-1.advice-stage"
+    assert finding.gain is not None
+    # Three quarters of the extra 8 ms could be shared out.
+    assert (finding.gain.low_ns, finding.gain.expected_ns, finding.gain.high_ns) == (0, 6 * MS, 8 * MS)
+
+
+def test_work_of_the_size_of_a_vocabulary_is_told() -> None:
+    finding = found(stages(20 * MS, extra_ns=8 * MS, shape="8,50000"), "R-PP-1")
+
+    assert finding is not None
+    assert finding.advice.message_id == "rule.r-pp-1.advice-vocabulary"
+
+
+@pytest.mark.parametrize(("extra_ms", "is_found"), [(2, False), (3, True)])
+def test_a_tenth_more_compute_is_allowed(extra_ms: int, is_found: bool) -> None:
+    # 2 of 20 ms is a tenth.
+    assert (advised(stages(20 * MS, extra_ns=extra_ms * MS), "R-PP-1").quiet == ()) == is_found

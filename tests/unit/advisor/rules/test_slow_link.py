@@ -1,0 +1,55 @@
+"""R-COMM-5: one link, sender or receiver that is slower than its peers."""
+
+from __future__ import annotations
+
+from duckdb import DuckDBPyConnection
+
+from ascend_sn.advisor.message import Message
+from tests.unit.advisor.advised import advised, found, suppressed
+from tests.unit.advisor.rules.calls import MS, add_links, job
+
+PAIRS = [(src, dst) for src in range(4) for dst in range(4) if src != dst]
+
+
+def linked(slow: dict[tuple[int, int], float], steps: int = 1) -> DuckDBPyConnection:
+    db = job([{"transit_ns": 20 * MS}])
+    add_links(db, {**dict.fromkeys(PAIRS, 20.0), **slow}, steps=steps)
+    return db
+
+
+def test_a_slow_pair_is_named_and_priced() -> None:
+    finding = found(linked({(1, 3): 10.0}), "R-COMM-5")
+
+    # At half the speed: the collectives would take half as long without it.
+    assert finding is not None
+    assert finding.message.params["who"] == Message("link.link", {"src": 1, "dst": 3})
+    assert finding.location.ranks == (1, 3)
+    assert finding.gain is not None
+    assert (finding.gain.low_ns, finding.gain.expected_ns) == (5 * MS, 10 * MS)
+
+
+def test_a_slow_sender_is_told_from_a_slow_link() -> None:
+    finding = found(linked({(2, 0): 10.0, (2, 1): 10.0, (2, 3): 10.0}), "R-COMM-5")
+
+    assert finding is not None
+    assert finding.message.params["who"] == Message("link.sender", {"src": 2, "dst": 0})
+    assert finding.location.ranks == (2,)
+
+
+def test_links_that_differ_by_a_percent_are_alike() -> None:
+    assert advised(linked({(1, 3): 19.8}), "R-COMM-5").quiet == ("R-COMM-5",)
+
+
+def test_a_link_that_was_slow_once_is_not_reported() -> None:
+    db = linked({}, steps=10)
+    # In one of ten steps the pair took ten times as long, so that it is slow on the whole.
+    db.execute("update link set dur_ns = dur_ns * 20 where src_rank = 1 and dst_rank = 3 and step = 12")
+
+    assert suppressed(db, "R-COMM-5") == ["suppressed.not-persistent"]
+
+
+def test_three_links_are_too_few_to_compare() -> None:
+    db = job([{"transit_ns": 20 * MS}])
+    add_links(db, {(0, 1): 20.0, (1, 0): 20.0, (0, 2): 2.0})
+
+    assert advised(db, "R-COMM-5").quiet == ("R-COMM-5",)

@@ -1,0 +1,51 @@
+"""R-IMB-2: ranks that wait for each other in turn."""
+
+from __future__ import annotations
+
+import pytest
+from duckdb import DuckDBPyConnection
+
+from tests.timeline import insert
+from tests.unit.advisor.advised import advised, found, suppressed
+from tests.unit.advisor.rules.calls import MS, job
+from tests.unit.advisor.rules.test_straggler import training
+
+
+def in_turn(wait_ns: int) -> DuckDBPyConnection:
+    """Of four ranks another one is late in every step; the others wait for it."""
+    call = {"transit_ns": 10 * MS, "wait_ns": lambda rank, step: 0 if rank == step % 4 else wait_ns}
+    return job([call], ranks=4, steps=8)
+
+
+def test_no_rank_is_to_blame_and_all_would_gain() -> None:
+    finding = found(in_turn(20 * MS), "R-IMB-2")
+
+    # Three of four ranks wait 20 ms in every step.
+    assert finding is not None or suppressed(in_turn(20 * MS), "R-IMB-2") == ["suppressed.no-gain"]
+    assert advised(in_turn(20 * MS), "R-IMB-1").quiet == ("R-IMB-1",)
+    if finding is not None:
+        assert finding.message.params["wait_ns"] == 15 * MS
+
+
+@pytest.mark.parametrize(("wait_us", "quiet"), [(6_600, True), (6_700, False)])
+def test_five_ms_or_five_percent(wait_us: int, quiet: bool) -> None:
+    # The mean is three quarters of it: 4.95 and 5.03 ms of a step of 100.
+    assert advised(in_turn(wait_us * 1000), "R-IMB-2").quiet == (("R-IMB-2",) if quiet else ())
+
+
+def test_waits_that_are_always_the_same_are_not_uneven_work() -> None:
+    db = job([{"transit_ns": 10 * MS, "wait_ns": 20 * MS}], ranks=4)
+
+    assert advised(db, "R-IMB-2").quiet == ("R-IMB-2",)
+
+
+def test_a_straggler_explains_it() -> None:
+    assert suppressed(training(20 * MS), "R-IMB-2") == ["suppressed.straggler-explains"]
+
+
+def test_absent_members_may_be_the_late_ones() -> None:
+    db = in_turn(20 * MS)
+    insert(db, "comm_group_member", profile_id=0, rank=0, group_id="g", group_rank=7, group_size=8,
+           size_is_exact=True)  # fmt: skip
+
+    assert suppressed(db, "R-IMB-2") == ["suppressed.members-absent"]
