@@ -13,7 +13,7 @@ from ascend_sn._native.trace_scan import TraceColumns, texts_at
 from ascend_sn.formats.chrome.texts import Codes
 from ascend_sn.model.rows import Int64, Nullable
 
-__all__ = ["Events", "Gathering", "concatenate", "lookup", "thread_keys"]
+__all__ = ["Events", "Gathering", "concatenate", "lookup", "one_of", "thread_keys"]
 
 _INTEGER, _NUMBER = 2, 3
 
@@ -86,14 +86,15 @@ class Gathering:
         """Take the events at `rows` of a block, with their classes."""
         if not len(rows):
             return
+        told = frozenset(block.args.told_keys())
         columns: dict[str, Any] = {name: _small(getattr(block, theirs)[rows]) for name, theirs in _OF_BLOCK.items()}
         self.parts.append(
             Events(
                 **columns,
                 kind=_small(kind[rows]),
-                texts={key: _small(block.args[key].code[rows]) for key in self.texts},
-                integers={key: _integer(block, key, rows) for key in self.integers},
-                reals={key: _small(_real(block, key, rows)) for key in self.reals},
+                texts={key: _text(block, key, rows, told) for key in self.texts},
+                integers={key: _integer(block, key, rows, told) for key in self.integers},
+                reals={key: _real(block, key, rows, told) for key in self.reals},
             )
         )
 
@@ -135,6 +136,13 @@ def concatenate(parts: Sequence[Events]) -> Events:
     )
 
 
+def one_of(numbers: Iterable[int]) -> npt.NDArray[np.bool_]:
+    """Return a table by which small numbers, letters or classes, are looked up: whether each is one of these."""
+    table = np.zeros(256, np.bool_)
+    table[list(numbers)] = True
+    return table
+
+
 def thread_keys(pid: Codes, tid: Codes) -> Int64:
     """Return one number per (process, thread) of a file."""
     return (pid.astype(np.int64) << 32) | (tid.astype(np.int64) & 0xFFFFFFFF)
@@ -153,15 +161,23 @@ def lookup(codes: Codes, strings: Sequence[str], function: Callable[[str], int],
     return table[codes]
 
 
-def _integer(block: TraceColumns, key: str, rows: Int64) -> Nullable:
+def _text(block: TraceColumns, key: str, rows: Int64, told: frozenset[str]) -> Codes:
+    return _small(block.args[key].code[rows]) if key in told else np.broadcast_to(np.int32(-1), rows.shape)
+
+
+def _integer(block: TraceColumns, key: str, rows: Int64, told: frozenset[str]) -> Nullable:
+    if key not in told:
+        return Nullable(np.broadcast_to(np.int64(0), rows.shape), np.broadcast_to(np.False_, rows.shape))
     column = block.args[key]
     return Nullable(_small(column.value[rows]), _small(column.kind[rows] == _INTEGER))
 
 
-def _real(block: TraceColumns, key: str, rows: Int64) -> npt.NDArray[np.float64]:
+def _real(block: TraceColumns, key: str, rows: Int64, told: frozenset[str]) -> npt.NDArray[np.float64]:
+    if key not in told:
+        return np.broadcast_to(np.nan, rows.shape)
     column = block.args[key]
     kind = column.kind[rows]
-    return np.where((kind == _INTEGER) | (kind == _NUMBER), column.number[rows], np.nan)
+    return _small(np.where((kind == _INTEGER) | (kind == _NUMBER), column.number[rows], np.nan))
 
 
 def _joined(parts: Iterable[Nullable]) -> Nullable:
@@ -175,6 +191,8 @@ def _joined(parts: Iterable[Nullable]) -> Nullable:
 def _small(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the same values; one value in every row takes the room of one (most arguments are of few events)."""
     first = values[:1]
+    if values[-1] != values[0] and first == first:
+        return values
     same = values == first if first == first else values != values
     return np.broadcast_to(first, values.shape) if bool(same.all()) else values
 

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ascend_sn._native.codes import codes_of, first_match
 from ascend_sn._native.trace_scan import Strings
 from ascend_sn.errors import JsonTextError
 from ascend_sn.formats.chrome.events import Events, lookup, thread_keys
@@ -156,15 +157,10 @@ def _through_flows(device: Events, calls: Events, flows: Events, strings: Sequen
 
 def _at(wanted: Events, offered: Events) -> Int64:
     """Return the position of the event of the same thread and moment, -1 for none."""
-    _, thread_row = np.unique(
-        np.concatenate([thread_keys(offered.pid, offered.tid), thread_keys(wanted.pid, wanted.tid)]),
-        return_inverse=True,
-    )
-    moments, moment_row = np.unique(np.concatenate([offered.ts, wanted.ts]), return_inverse=True)
-    keys = thread_row * max(len(moments), 1) + moment_row
-    _, number = np.unique(keys, return_inverse=True)
-    numbers = number.astype(np.int32)
-    return partners(numbers[len(offered) :], numbers[: len(offered)])
+    threads, _ = codes_of(np.concatenate([thread_keys(offered.pid, offered.tid), thread_keys(wanted.pid, wanted.tid)]))
+    moments, count = codes_of(np.concatenate([offered.ts, wanted.ts]))
+    keys = threads * np.int64(max(count, 1)) + moments
+    return first_match(keys[: len(offered)], keys[len(offered) :])
 
 
 def _external_ids_name_operators(device: Events) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ascend_sn._native.trace_scan import Strings, TraceColumns
-from ascend_sn.formats.chrome.events import Events, Gathering, concatenate, lookup
+from ascend_sn.formats.chrome.events import Events, Gathering, concatenate, lookup, one_of
 from ascend_sn.formats.chrome.pairs import paired
 from ascend_sn.formats.chrome.scanning import Scan
 from ascend_sn.formats.kineto import categories
@@ -34,11 +34,14 @@ _MEMORY_NUMBERS: Final = ("Device Type", "Device Id", "Addr", "Bytes", "Total Al
 OCCUPANCY: Final = "est. achieved occupancy %"
 
 _B, _E, _C, _M = (ord(letter) for letter in "BECM")
-_INSTANTS: Final = tuple(ord(letter) for letter in "iI")
-_FLOWS: Final = tuple(ord(letter) for letter in "stf")
 _MEMORY_NAME: Final = "[memory]"
 _PARAMETERS_NAME: Final = "record_param_comms"
 _WINDOW_INSTANTS: Final = ("Record Window End", "Iteration Start")
+_IS_INSTANT: Final = one_of(map(ord, "iI"))
+_IS_FLOW: Final = one_of(map(ord, "stf"))
+_IS_HOST: Final = one_of(categories.HOST_CLASSES)
+_IS_DEVICE: Final = one_of((*categories.DEVICE_CLASSES, categories.UNKNOWN))
+_IS_SPAN: Final = one_of((categories.PYTHON, categories.DEVICE_ANNOTATION, categories.SPAN))
 _DEVICE_LABELS: Final = ("GPU", "MTIA", "NPU", "XPU", "HPU")
 _PARAMETERS = 1
 
@@ -95,11 +98,11 @@ def sift(path: Path, file: str, ledger: Ledger) -> Sifted:
         device_pids |= _device_processes(block)
         slices = scan.slices(block)
         kind = lookup(block.cat, block.strings, categories.class_of_category, categories.UNKNOWN)
-        host = slices & np.isin(kind, categories.HOST_CLASSES)
+        host = slices & _IS_HOST[kind]
         with_parameters = host.copy()
         with_parameters[host] = lookup(block.name[host], block.strings, _is_parameters, 0) == _PARAMETERS
         placed = scan.placed(block)
-        instants = placed & np.isin(block.ph, _INSTANTS)
+        instants = placed & _IS_INSTANT[block.ph]
         role = lookup(block.name[instants], block.strings, _instant_role, 1)
         is_memory, is_other = np.zeros((2, block.count), np.bool_)
         is_memory[instants], is_other[instants] = role == 0, role == 1
@@ -107,12 +110,12 @@ def sift(path: Path, file: str, ledger: Ledger) -> Sifted:
             "host": host,
             "parameters": with_parameters,
             "calls": slices & (kind == categories.HOST_CALL),
-            "device": slices & np.isin(kind, (*categories.DEVICE_CLASSES, categories.UNKNOWN)),
-            "spans": slices & np.isin(kind, (categories.PYTHON, categories.DEVICE_ANNOTATION, categories.SPAN)),
+            "device": slices & _IS_DEVICE[kind],
+            "spans": slices & _IS_SPAN[kind],
             "nested": placed & ((block.ph == _B) | (block.ph == _E)),
             "memory": is_memory,
             "instants": is_other,
-            "flows": placed & np.isin(block.ph, _FLOWS),
+            "flows": placed & _IS_FLOW[block.ph],
         }
         for name, mask in chosen.items():
             gatherings[name].add(block, np.flatnonzero(mask), kind)
@@ -135,9 +138,13 @@ def sift(path: Path, file: str, ledger: Ledger) -> Sifted:
 
 def _device_processes(block: TraceColumns) -> set[int]:
     """Codes of the process ids that a metadata event labels as a device (`GPU 0`)."""
-    labels = block.args["labels"]
-    rows = np.flatnonzero((block.ph == _M) & (labels.code >= 0) & (labels.kind == 1))
-    return {int(block.pid[row]) for row in rows.tolist() if block.strings[labels.code[row]].startswith(_DEVICE_LABELS)}
+    rows, codes, _ = block.args.told("labels")
+    labelled = zip(rows.tolist(), codes.tolist(), strict=True)
+    return {
+        int(block.pid[row])
+        for row, code in labelled
+        if block.ph[row] == _M and block.strings[code].startswith(_DEVICE_LABELS)
+    }
 
 
 def _placed(device: Events, device_pids: set[int]) -> tuple[Events, Events]:
