@@ -18,9 +18,9 @@ def test_the_command_line_goes_before_the_file_and_the_file_before_the_package(t
 
     in_force = Thresholds.in_force(tmp_path, ["R-COMM-1.exposed_from_ratio=0.1"])
 
-    assert dict(in_force.of("R-COMM-1")) | {"contention_from_ratio": 0} == {
-        "overlap_below_ratio": 0.4, "exposed_from_ratio": 0.1, "contention_from_ratio": 0,
-    }  # fmt: skip
+    limits = in_force.of("R-COMM-1")
+    assert (limits["overlap_below_ratio"], limits["exposed_from_ratio"]) == (0.4, 0.1)
+    assert limits["contention_from_ratio"] == Thresholds.of_package().of("R-COMM-1")["contention_from_ratio"]
     assert in_force.changed == {"R-COMM-1.overlap_below_ratio", "R-COMM-1.exposed_from_ratio"}
 
 

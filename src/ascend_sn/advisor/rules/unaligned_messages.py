@@ -61,7 +61,7 @@ def check(context: Context) -> Iterator[Claim]:
                     chosen=sizes_of(row.group_id, row.op, frozenset(row.sizes)),
                 ),
             ),
-            suppressed_by=Message("suppressed.no-aligned-peer") if usual is None else None,
+            suppressed_by=Message("suppressed.no-aligned-call") if usual is None else None,
         )
 
 

@@ -30,11 +30,11 @@ def test_a_hundredth_of_the_step_counts() -> None:
     above = job([{"size_bytes": 2000, "transit_ns": MS}])
     below = job([{"size_bytes": 2000, "transit_ns": MS - 100}])
 
-    assert suppressed(above, "R-COMM-7") == ["suppressed.no-aligned-peer"]
+    assert suppressed(above, "R-COMM-7") == ["suppressed.no-aligned-call"]
     assert advised(below, "R-COMM-7").quiet == ("R-COMM-7",)
 
 
 def test_aligned_calls_of_another_size_are_no_peers() -> None:
     db = job([ALIGNED, {"size_bytes": 4 * MIB + 8, "transit_ns": 80 * MS // 4}])
 
-    assert suppressed(db, "R-COMM-7") == ["suppressed.no-aligned-peer"]
+    assert suppressed(db, "R-COMM-7") == ["suppressed.no-aligned-call"]
