@@ -64,7 +64,7 @@ def test_help_loads_neither_the_database_nor_arrays(words: list[str]) -> None:
         ["analyze", "--no-such-option", "d"],
         ["no-such-command"],
         ["analyze", "d", "--top-k", "many"],
-        ["analyze", "d", "--output", "x.csv"],
+        ["analyze", "d", "--output", "x.pdf"],
         ["analyze", "d", "--output", "x"],
         ["analyze", "a", "--input", "b"],
     ],

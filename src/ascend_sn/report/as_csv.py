@@ -1,0 +1,43 @@
+"""The document as CSV: its tables one below the other, the name of the table in the first column of every line."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from typing import Final
+
+from ascend_sn.report.document import Document
+from ascend_sn.report.flat_tables import Cell, flat_tables
+from ascend_sn.report.printable import printable
+from ascend_sn.report.views import View
+
+__all__ = ["csv_text", "harmless"]
+
+_BYTE_ORDER_MARK: Final = "\ufeff"
+"""Without it spreadsheets take UTF-8 for the local encoding."""
+
+_FORMULA: Final = ("=", "+", "-", "@")
+
+
+def csv_text(document: Document, view: View) -> str:
+    """Return the tables of a view as CSV.
+
+    A table begins with a line of its columns, whose first cell is `section`, and ends with an empty line; all lines of
+    `kernels` begin with `kernels`. A cell is empty where a figure is not known.
+    """
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for number, table in enumerate(flat_tables(document, view)):
+        if number:
+            text.write("\n")
+        writer.writerow(["section", *table.columns])
+        writer.writerows([table.name, *map(harmless, row)] for row in table.rows)
+    return _BYTE_ORDER_MARK + text.getvalue()
+
+
+def harmless(cell: Cell) -> Cell:
+    """Return a cell that no spreadsheet takes for a formula; control characters are shown."""
+    if not isinstance(cell, str):
+        return cell
+    shown = printable(cell)
+    return f"'{shown}" if shown.startswith(_FORMULA) else shown
