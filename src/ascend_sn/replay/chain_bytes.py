@@ -65,21 +65,21 @@ def moved_by(graph: StepGraph, chain: Int64) -> Moved | None:
 
 
 def _inferred(tasks: Tasks, kernel: int, behind: int | None) -> int | None:
-    """Return the bytes that a kernel writes, as far as its inputs and those of the next one tell."""
+    """Return the bytes that a kernel writes, as far as its inputs and those of the next one tell; 0 without tensors."""
     name = _text(tasks.op_type, kernel) or _text(tasks.name, kernel) or ""
     if plain_name(name).removeprefix("reduce") in _REDUCTIONS or "reduce_kernel" in name:
         sizes = _tensors(tasks, kernel if behind is None else behind)
-        return min(sizes) if sizes else None
+        return None if sizes is None else min(sizes, default=0)
     sizes = _tensors(tasks, kernel)
-    return max(sizes) if sizes else None
+    return None if sizes is None else max(sizes, default=0)
 
 
-def _tensors(tasks: Tasks, kernel: int) -> list[int]:
-    """Return the bytes of each input that is a tensor of a known type."""
+def _tensors(tasks: Tasks, kernel: int) -> list[int] | None:
+    """Return the bytes of each input that is a tensor of a known type; None where inputs were not recorded."""
     shapes = shapes_of(_text(tasks.input_shapes, kernel))
     types = plain_dtypes(_text(tasks.input_dtypes, kernel))
     if shapes is None or types is None or len(shapes) != len(types):
-        return []
+        return None
     sizes = (tensor_bytes(shape, dtype) for shape, dtype in zip(shapes, types, strict=True) if dtype is not None)
     return [size for size in sizes if size]
 

@@ -26,6 +26,9 @@ WARM_UP_RATIO: Final = 0.1
 FEW_STEPS: Final = 5
 """Below this number of steps the median one says little, and how much they differ nothing."""
 
+BETWEEN_RUNS_RATIO: Final = 0.02
+"""Share by which the steps of two runs of one program differ on a quiet machine."""
+
 Scope = Literal["step", "inferred step", "whole capture"]
 
 
@@ -52,7 +55,7 @@ class Choice:
 
     `step_count` counts the steps that the chosen one is the median of; 0 for a whole capture. `spread` is by how much
     the shorter and the longer steps differ from that one: the tenth and the ninetieth percentile, as shares of its
-    length; zeros where there are fewer than five steps.
+    length, and at least what two runs of one program differ by; zeros where there are fewer than five steps.
     """
 
     windows: tuple[Window, ...]
@@ -122,7 +125,7 @@ def _spread(ascending: list[int]) -> tuple[float, float]:
         return 0.0, 0.0
     middle = ascending[(count - 1) // 2]
     short, long = (ascending[round((count - 1) * share)] for share in (0.1, 0.9))
-    return 1 - short / middle, long / middle - 1
+    return max(1 - short / middle, BETWEEN_RUNS_RATIO), max(long / middle - 1, BETWEEN_RUNS_RATIO)
 
 
 def _steps(db: DuckDBPyConnection, profiles: list[int], inferred: bool) -> list[StepKey]:

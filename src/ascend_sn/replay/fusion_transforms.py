@@ -82,8 +82,11 @@ def fused(
 
     Its time is (all bytes - 2 x intermediate bytes) / bandwidth, and not below the shortest kernel of the step;
     the bandwidth is 0.85 of the chain's, the chain's, or the roofline's. In the low case it is not quicker than the
-    longest of its parts either. The host launches it once: the operators of the other parts are gone, and of what the
-    thread does between the calls of k parts 1/k stays, all of it in the low case.
+    longest of its parts either; in the high case what the shortest kernel of the step takes counts as the fixed time
+    of every kernel, and only the rest as moving bytes.
+
+    The host launches it once: the operators of the other parts are gone, and of what the thread does between the calls
+    of k parts 1/k stays, all of it in the low case.
 
     Outputs that were not recorded are taken to be as large as the largest input, those of a reduction as the smallest
     input of the kernel behind it.
@@ -106,9 +109,15 @@ def fused(
     calling = _Calling(graph)
     for (chain, found), rate in zip(known, rates, strict=True):
         left = max(found.total_bytes - 2 * found.intermediate_bytes, 0)
-        floors = (max(least, found.longest_ns), least, least)
-        for bound, used, floor in zip(edits, (rate * FUSED_BANDWIDTH_RATIO, rate, best), floors, strict=True):
-            bound.append(Merge(chain, max(round(left / used), floor) if used > 0 else floor))
+        before = int(dur[chain].sum())
+        moving = max(before - found.kernel_count * least, 0) * left / max(found.total_bytes, 1)
+        times = (
+            max(_time_ns(left, rate * FUSED_BANDWIDTH_RATIO), found.longest_ns),
+            _time_ns(left, rate),
+            min(_time_ns(left, best), round(least + moving)),
+        )
+        for bound, time in zip(edits, times, strict=True):
+            bound.append(Merge(chain, max(time, least)))
         calls = Scale(calling.between(chain), 1 / found.kernel_count)
         for bound in edits[1:]:
             bound.append(calls)
@@ -119,6 +128,10 @@ def fused(
         remarks=(Remark("replay.chain-outputs-inferred"),) if inferred else (),
         confidence="medium" if inferred else "high",
     )
+
+
+def _time_ns(moved_bytes: int, bytes_per_ns: float) -> int:
+    return round(moved_bytes / bytes_per_ns) if bytes_per_ns > 0 else 0
 
 
 class _Calling:

@@ -40,6 +40,10 @@ def test_how_far_the_steps_differ() -> None:
     assert choice.spread == (1 - 11 / 15, 19 / 15 - 1)
 
 
+def test_two_runs_differ_even_where_all_steps_are_alike() -> None:
+    assert choose(run_of({0: [10] * 9})).spread == (0.02, 0.02)
+
+
 def test_four_steps_do_not_say_how_far_they_differ() -> None:
     assert choose(run_of({0: [90, 5, 9, 7, 6]})).spread == (0.0, 0.0)
 
