@@ -1,0 +1,46 @@
+"""R-OP-8: kernels that are much slower than their equals."""
+
+from __future__ import annotations
+
+from duckdb import DuckDBPyConnection
+
+from tests.unit.advisor.advised import advised, found, suppressed
+from tests.unit.advisor.rules.matrix import product, step_of
+
+
+def equals(*lengths: int, step_ns: int = 1_000) -> DuckDBPyConnection:
+    """Equal kernels one after another."""
+    db = step_of(step_ns)
+    at = 0
+    for number, length in enumerate(lengths):
+        product(db, number, at, length)
+        at += length
+    return db
+
+
+def test_a_slow_one_is_found_with_its_place_and_priced_at_the_median() -> None:
+    finding = found(equals(*[10] * 9, 30, step_ns=120), "R-OP-8")
+
+    assert finding is not None
+    params = finding.message.params
+    assert (params["slow_count"], params["excess_ns"], params["worst_ns"], params["median_ns"]) == (1, 20, 30, 10)
+    assert finding.location.steps == (5,)
+    (evidence,) = [one for one in finding.evidence if one.start_ns is not None]
+    assert (evidence.start_ns, evidence.end_ns) == (90, 120)
+    assert finding.gain is not None
+    assert (finding.gain.change, finding.gain.expected_ns) == ("W10", 20)
+
+
+def test_the_loss_counts_from_the_threshold_on() -> None:
+    # 20 of 2000: 1 %.
+    assert advised(equals(*[10] * 9, 30, step_ns=2_000), "R-OP-8").quiet == ()
+    assert advised(equals(*[10] * 9, 30, step_ns=2_001), "R-OP-8").quiet == ("R-OP-8",)
+
+
+def test_fewer_than_five_equals_are_too_few() -> None:
+    assert suppressed(equals(10, 10, 10, 30), "R-OP-8") == ["suppressed.few-equals"]
+    assert "suppressed.few-equals" not in suppressed(equals(10, 10, 10, 10, 30), "R-OP-8")
+
+
+def test_equal_lengths_are_quiet() -> None:
+    assert advised(equals(*[10] * 10), "R-OP-8").quiet == ("R-OP-8",)
