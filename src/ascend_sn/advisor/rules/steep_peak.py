@@ -149,26 +149,28 @@ _TOP: Final = f"""
         from levels
     ),
     held as (
-        select *, coalesce(owner.name, 'unknown') as operator_name,
+        select *, coalesce(owner.name, 'unknown') as holder,
                sum(case when owner is null then 0 when kind = 'alloc' then size_bytes else -size_bytes end) over (
                    partition by coalesce(owner.name, 'unknown') order by ts_ns, kind desc
                    rows between unbounded preceding and current row)::bigint as held_bytes
         from owned
     ),
     at_peak as (
-        select operator_name, arg_max(held_bytes, (ts_ns, kind = 'alloc')) as held_bytes,
+        select holder, arg_max(held_bytes, (ts_ns, kind = 'alloc')) as top_bytes,
                arg_max(owner.phase = 'forward', ts_ns) as is_forward
         from held
-        where ts_ns <= $peak and operator_name <> 'unknown'
-        group by operator_name
-        qualify row_number() over (order by held_bytes desc, operator_name) = 1
+        where ts_ns <= $peak and holder <> 'unknown'
+        group by holder
+        order by top_bytes desc, holder
+        limit 1
     ),
     curve as (
-        select level_bytes - coalesce(last_value(
-                   case when held.operator_name = at_peak.operator_name then held.held_bytes end ignore nulls) over (
-                   order by ts_ns, kind desc, address rows between unbounded preceding and current row), 0) as without_bytes
+        select level_bytes - coalesce(
+                   last_value(case when held.holder = top.holder then held.held_bytes end ignore nulls)
+                       over (order by ts_ns, kind desc, address rows between unbounded preceding and current row),
+                   0) as without_bytes
         from held
-        cross join at_peak
+        cross join at_peak top
     ),
     next_phase as (
         select phase
@@ -177,11 +179,11 @@ _TOP: Final = f"""
         order by ts_ns
         limit 1
     )
-    select operator_name, held_bytes, coalesce(is_forward, false) as is_forward,
+    select holder as operator_name, top_bytes as held_bytes, coalesce(is_forward, false) as is_forward,
            (select max(without_bytes) from curve) as without_bytes,
            coalesce((select phase from next_phase) = 'backward', false) as before_backward
     from at_peak
-    where held_bytes > 0
+    where top_bytes > 0
 """
 
 RULE = Rule("R-MEM-4", "steep-peak", "memory", "code", check, needs=("memory_by_operator",))

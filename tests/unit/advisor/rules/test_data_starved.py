@@ -1,0 +1,123 @@
+"""R-DATA-1: the step that waits for its data."""
+
+from __future__ import annotations
+
+import pytest
+from duckdb import DuckDBPyConnection
+
+from ascend_sn.advisor.surroundings import CORES_METRIC, SHARED_MEMORY_METRIC, WORKERS_METRIC
+from tests.timeline import empty_tables, insert, timeline
+from tests.unit.advisor.advised import advised, found, suppressed
+from tests.unit.report.drawn import add_rank
+
+MS = 1_000_000
+
+
+def training(data_ns: int, device_from_ns: int, *, step_ns: int = 100 * MS, steps: int = 6) -> DuckDBPyConnection:
+    """Steps that first load data on the host; the device computes from a moment to the end of the step."""
+    db = empty_tables()
+    add_rank(db, 0)
+    for step in range(steps):
+        begin = step * step_ns
+        insert(db, "step", rank=0, step_id=step, step=step, ts_ns=begin, dur_ns=step_ns, origin="mark")
+        for place, (name, phase, start, end) in enumerate(
+            (("load", "data", 0, data_ns), ("model", "forward", max(data_ns, device_from_ns), step_ns))
+        ):
+            insert(db, "operator", rank=0, operator_id=2 * step + place, thread="main", name=name, ts_ns=begin + start,
+                   dur_ns=end - start, self_ns=end - start, depth=0, phase=phase)  # fmt: skip
+        insert(db, "kernel", rank=0, kernel_id=step, device_id=0, stream="1", name="MatMul", op_type="MatMul",
+               kind="compute", ts_ns=begin + device_from_ns, dur_ns=step_ns - device_from_ns, step_id=step,
+               operator_id=2 * step + 1)  # fmt: skip
+    return db
+
+
+def logged(data_s: float, *, steps: int = 6) -> DuckDBPyConnection:
+    """Steps of 100 ms, busy throughout but for what the program says it waited for data."""
+    db = empty_tables()
+    add_rank(db, 0)
+    for step in range(steps):
+        insert(db, "step", rank=0, step_id=step, step=step, ts_ns=step * 100 * MS, dur_ns=100 * MS, origin="mark")
+        insert(db, "metric", rank=0, name="data_time", ts_ns=step * 100 * MS + 50 * MS, value=data_s)
+    return db
+
+
+def log(db: DuckDBPyConnection, **metrics: float) -> DuckDBPyConnection:
+    for name, value in metrics.items():
+        insert(db, "metric", rank=0, name=name, ts_ns=0, value=value)
+    return db
+
+
+def test_a_step_that_waits_for_data_is_found_and_priced() -> None:
+    # 40 of 100 ms; two workers make a batch in 20 ms, and the hand-over costs 1.5 ms.
+    finding = found(training(40 * MS, 40 * MS), "R-DATA-1")
+
+    assert finding is not None
+    assert (finding.grade, finding.severity) == ("high", "critical")
+    assert (finding.message.params["data_ns"], finding.message.params["share_ratio"]) == (40 * MS, 0.4)
+    assert finding.gain is not None
+    assert (finding.gain.change, finding.gain.expected_ns) == ("W1", round(38.5 * MS))
+
+
+def test_the_share_counts_from_the_threshold_on() -> None:
+    assert found(training(5 * MS, 5 * MS), "R-DATA-1") is not None
+    assert advised(training(5 * MS - 100, 5 * MS - 100), "R-DATA-1").quiet == ("R-DATA-1",)
+
+
+def test_waiting_beside_a_busy_device_costs_nothing() -> None:
+    # The host loads for 40 ms, but the device begins at once.
+    assert suppressed(training(40 * MS, 0), "R-DATA-1") == ["suppressed.data-hidden"]
+
+
+def test_hidden_ends_where_the_device_stands_still_for_a_hundredth_of_the_step() -> None:
+    assert suppressed(training(40 * MS, MS - 1), "R-DATA-1") == ["suppressed.data-hidden"]
+    assert "suppressed.data-hidden" not in suppressed(training(40 * MS, MS), "R-DATA-1")
+
+
+def test_as_many_workers_as_cores_are_not_made_more() -> None:
+    db = log(training(40 * MS, 40 * MS), **{WORKERS_METRIC: 8, CORES_METRIC: 8})
+
+    assert suppressed(db, "R-DATA-1") == ["suppressed.workers-at-cores"]
+    assert found(log(training(40 * MS, 40 * MS), **{WORKERS_METRIC: 7, CORES_METRIC: 8}), "R-DATA-1") is not None
+
+
+def test_ranks_of_a_host_share_its_cores() -> None:
+    db = log(training(40 * MS, 40 * MS), **{WORKERS_METRIC: 4, CORES_METRIC: 8})
+    add_rank(db, 1)
+
+    assert suppressed(db, "R-DATA-1") == ["suppressed.workers-at-cores"]
+
+
+def test_full_shared_memory_comes_first() -> None:
+    db = log(training(40 * MS, 40 * MS), **{SHARED_MEMORY_METRIC: (64 << 20) - 1})
+
+    assert suppressed(db, "R-DATA-1") == ["suppressed.shm-full"]
+    assert found(log(training(40 * MS, 40 * MS), **{SHARED_MEMORY_METRIC: 64 << 20}), "R-DATA-1") is not None
+
+
+def test_a_loader_without_workers_is_told_so() -> None:
+    db = training(40 * MS, 40 * MS)
+    db.execute("update operator set name = '_SingleProcessDataLoaderIter.__next__' where phase = 'data'")
+
+    finding = found(db, "R-DATA-1")
+
+    assert finding is not None
+    assert finding.advice.message_id == "rule.r-data-1.advice-no-workers"
+
+
+@pytest.mark.parametrize(("data_s", "expected_ms"), [(0.045, 43.5), (0.060, 58.5)])
+def test_a_logged_data_time_has_a_price_too(data_s: float, expected_ms: float) -> None:
+    # The guide's row: 45 ms of 100. Two workers make a batch in half of it; the hand-over costs 1.5 ms.
+    finding = found(logged(data_s), "R-DATA-1")
+
+    assert finding is not None
+    assert finding.gain is not None
+    assert (finding.gain.method, finding.gain.expected_ns) == ("direct", round(expected_ms * MS))
+    assert finding.confidence == "low"
+
+
+def test_logged_data_time_within_the_limit_is_quiet() -> None:
+    assert advised(logged(0.004), "R-DATA-1").quiet == ("R-DATA-1",)
+
+
+def test_without_data_ranges_nothing_is_said() -> None:
+    assert advised(timeline("r0 step |1111|\nr0 s1 |AA..|"), "R-DATA-1").findings == ()

@@ -1,0 +1,61 @@
+"""R-DATA-3: no number of workers keeps up."""
+
+from __future__ import annotations
+
+from duckdb import DuckDBPyConnection
+
+from ascend_sn.advisor.surroundings import CORES_METRIC, WORKERS_METRIC
+from tests.unit.advisor.advised import advised, found
+from tests.unit.advisor.rules.test_data_starved import MS, log, training
+
+
+def waiting(data_ns: int, *, workers: int, cores: int) -> DuckDBPyConnection:
+    return log(training(data_ns, data_ns), **{WORKERS_METRIC: workers, CORES_METRIC: cores})
+
+
+def test_production_that_all_cores_cannot_hide_is_found_and_priced() -> None:
+    # 80 of 100 ms wait; without workers a batch takes 80 ms, on three cores one comes every 26.7 ms for 20 of compute.
+    finding = found(waiting(80 * MS, workers=0, cores=4), "R-DATA-3")
+
+    assert finding is not None
+    assert (finding.message.params["production_ns"], finding.message.params["most"]) == (80 * MS, 3)
+    assert finding.gain is not None
+    # Half the production on three workers is hidden: 20 ms and the hand-over are left.
+    assert (finding.gain.change, finding.gain.expected_ns) == ("W1", round(78.5 * MS))
+
+
+def test_what_the_cores_just_make_is_enough() -> None:
+    # 75 ms on three cores: one every 25 ms, as the 25 ms of compute need it.
+    assert advised(waiting(75 * MS, workers=0, cores=4), "R-DATA-3").quiet == ("R-DATA-3",)
+    assert found(waiting(75 * MS + 100, workers=0, cores=4), "R-DATA-3") is not None
+
+
+def test_workers_that_are_waited_for_take_as_many_steps_as_they_are() -> None:
+    # Four workers on four cores give a batch per step of 100 ms, so one takes 400 ms.
+    finding = found(waiting(30 * MS, workers=4, cores=4), "R-DATA-3")
+
+    assert finding is not None
+    assert (finding.message.params["production_ns"], finding.message.params["most"]) == (400 * MS, 4)
+
+
+def test_a_short_wait_is_quiet() -> None:
+    assert advised(waiting(4 * MS, workers=0, cores=1), "R-DATA-3").quiet == ("R-DATA-3",)
+
+
+def test_workers_of_unknown_number_are_told_without_a_price() -> None:
+    db = training(20 * MS, 20 * MS)
+    db.execute("update operator set name = '_MultiProcessingDataLoaderIter.__next__' where phase = 'data'")
+
+    finding = found(db, "R-DATA-3")
+
+    assert finding is not None
+    assert (finding.severity, finding.gain) == ("info", None)
+    assert finding.unpriced is not None
+    assert finding.unpriced.message_id == "unpriced.production-unknown"
+
+
+def test_below_a_fifth_of_the_step_unknown_workers_are_not_told() -> None:
+    db = training(20 * MS - 100, 20 * MS - 100)
+    db.execute("update operator set name = '_MultiProcessingDataLoaderIter.__next__' where phase = 'data'")
+
+    assert advised(db, "R-DATA-3").quiet == ("R-DATA-3",)
