@@ -6,6 +6,7 @@ import csv
 import logging
 import runpy
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,66 @@ def test_a_second_profiler_records_spans_only_and_says_so(tmp_path: Path, caplog
     for folder, kind in (("first", "cpu"), ("second", "host")):
         with ascend_sn.open(tmp_path / folder) as run:
             assert run.sql("select device_kind from profile").fetchall() == [(kind,)]
+
+
+@pytest.mark.parametrize("with_memory", [False, True])
+def test_a_recording_may_be_stopped_on_another_thread(tmp_path: Path, with_memory: bool) -> None:
+    profiler = Profiler(output_path=tmp_path / "run", enable_memory=with_memory)
+
+    profiler.start()
+    torch.ones(3).add(1)
+    stopping = threading.Thread(target=profiler.stop)
+    stopping.start()
+    while stopping.is_alive():  # the program is at work
+        pass
+    torch.ones(3).add(1)
+
+    assert profiler.fault_counts == {}
+    with ascend_sn.open(tmp_path / "run") as run:
+        assert run.sql("select count(*) from operator where name = 'aten::add'").fetchall() == [(1,)]
+
+
+def test_a_main_thread_that_waits_ends_torchs_window_when_it_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ascend_sn.collect.backends.main_thread.PATIENCE_S", 0.01)
+    profiler = Profiler(output_path=tmp_path / "run", enable_memory=True)
+
+    profiler.start()
+    stopping = threading.Thread(target=profiler.stop)
+    stopping.start()
+    stopping.join()
+
+    autograd: Any = torch.autograd
+    assert not autograd._profiler_enabled()
+    assert profiler.fault_counts == {"stopping the framework's profiler": 1}
+
+
+def test_operators_of_every_thread_are_recorded(tmp_path: Path) -> None:
+    torch.ones(3).add(1)
+
+    with Profiler(output_path=tmp_path / "run"):
+        working = threading.Thread(target=lambda: torch.ones(3).add(1), name="serving")
+        working.start()
+        working.join()
+        torch.ones(3).add(1)
+
+    with ascend_sn.open(tmp_path / "run") as run:
+        threads = run.sql("select thread from operator where name = 'aten::add'").fetchall()
+    assert len(set(threads)) == len(threads) == 2
+
+
+def test_a_profiler_of_the_program_that_ends_ours_keeps_what_it_has(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Profiler(output_path=tmp_path / "run") as profiler, profiler.op("forward"):  # noqa: SIM117
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as own:
+            torch.ones(3).add(1)
+
+    assert "aten::add" in {event.key for event in own.key_averages()}
+    assert "somebody else has stopped torch.profiler" in caplog.text
+    with ascend_sn.open(tmp_path / "run") as run:
+        assert run.sql("select name from span").fetchall() == [("forward",)]
 
 
 def test_beside_a_profiler_of_the_program_itself_only_spans_are_recorded(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from ascend_sn.model.trace_schema import TRACE_NAME
 
 __all__ = ["FORMATS", "export_recording"]
 
-FORMATS = ("csv", "json", "parquet", "arrow", "html")
+FORMATS = ("chrome", "csv", "json", "parquet", "arrow", "html")
 
 _MAIN = "ascend_sn.cli.main"
 _TIMEOUT_S = 1800
@@ -27,8 +27,9 @@ def export_recording(folder: str, format: str, path: str | None) -> str:
 
     Args:
         folder: The run folder, or the output folder of several ranks.
-        format: `csv` and `parquet`: a folder with a file per table; `json`: the analysis; `html`: the report;
-            `arrow`: the events, as the Arrow stream that they are recorded as.
+        format: `chrome`: a trace for Perfetto and chrome://tracing; `csv` and `parquet`: a folder with a file per
+            table; `json`: the analysis; `html`: the report; `arrow`: the events, as the Arrow stream that they are
+            recorded as.
         path: Where to; beside the recording, named after the format, when not given.
 
     Raises:
@@ -37,14 +38,16 @@ def export_recording(folder: str, format: str, path: str | None) -> str:
     """
     if format not in FORMATS:
         raise ValueError(f"export knows the formats {', '.join(FORMATS)}, not {format!r}")
-    target = os.path.abspath(path or f"{folder.rstrip('/')}.{format}")
+    suffix = "chrome.json" if format == "chrome" else format
+    target = os.path.abspath(path or f"{folder.rstrip('/')}.{suffix}")
     if format == "arrow":
         shutil.copyfile(os.path.join(folder, TRACE_NAME), target)
         return target
     words = {
-        "csv": ["-m", "ascend_sn.cli.table_files", folder, target],
+        "chrome": ["-m", _MAIN, "export", "--input", folder, "--output", target],
+        "csv": ["-m", _MAIN, "export", "--input", folder, "--format", "csv", "--output", target],
         "json": ["-m", _MAIN, "analyze", "--input", folder, "--output", target],
-        "parquet": ["-m", _MAIN, "ingest", "--input", folder, "--output", target],
+        "parquet": ["-m", _MAIN, "export", "--input", folder, "--format", "parquet", "--output", target],
         "html": ["-m", _MAIN, "report", "--input", folder, "--output", target],
     }[format]
     # The other process is not to be recorded itself.

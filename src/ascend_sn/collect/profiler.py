@@ -140,8 +140,8 @@ class Profiler:
     def save(self, intermediate: bool = False) -> None:
         """Bring everything recorded so far onto the disk, readable at once; recording goes on if it was on.
 
-        What a framework's profiler holds is written too, which takes some microseconds an operator; call it on the
-        thread that started the recording, and not at every step.
+        What a framework's profiler holds is written too, which takes some microseconds an operator; so not at every
+        step.
 
         Args:
             intermediate: Says that it is called in the middle of a session; the effect is the same.
@@ -160,8 +160,8 @@ class Profiler:
         """Write the recording in another form, by a process of its own, and return where it lies.
 
         Args:
-            format: `csv`, `parquet` (a folder with a file per table), `json` (the analysis), `html` (the report) or
-                `arrow` (the events).
+            format: `chrome` (a trace for Perfetto), `csv`, `parquet` (a folder with a file per table), `json` (the
+                analysis), `html` (the report) or `arrow` (the events).
             path: Where to; beside the recording, named after the format, when not given.
 
         Returns:

@@ -187,7 +187,7 @@ class Trace:
             self.recorder.begin_step_here()
 
     def write_window(self, config: ProfilerConfig) -> None:
-        """Write what the framework's profiler holds, and go on; on the thread that started it."""
+        """Write what the framework's profiler holds, and go on."""
         framework = self._framework
         if framework is None or not framework.is_running:
             return

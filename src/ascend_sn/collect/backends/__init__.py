@@ -26,10 +26,10 @@ if TYPE_CHECKING:
             """Undo `warm_up` when no `start` follows."""
 
         def start(self) -> None:
-            """Begin to record, on the calling thread and those it works through."""
+            """Begin to record, on all threads."""
 
         def stop(self) -> None:
-            """End the recording; on the thread that began it."""
+            """End the recording."""
 
         def rows(self, names: NameTable) -> list[Columns]:
             """Return the rows of the recording, in batches; names that they use are added to `names`."""

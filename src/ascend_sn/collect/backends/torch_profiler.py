@@ -15,6 +15,7 @@ from statistics import median
 from time import perf_counter_ns
 
 from ascend_sn.collect.backends.kineto_rows import CLOCK_MARK, WindowRows, read_window
+from ascend_sn.collect.backends.main_thread import done_by_main_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +60,10 @@ class TorchBackend:
             profile_memory=config.enable_memory,
             with_stack=config.trace_level >= 3,
             with_modules=config.trace_level >= 3,
+            experimental_config=None if config.enable_memory else _all_threads(),
         )
+        self._hears_all_threads = not config.enable_memory and _all_threads() is not None
+        self._owner: int | None = None
         self._is_ready = False
         self._marked_ns: list[int] = []
 
@@ -92,21 +96,31 @@ class TorchBackend:
                 self._release()
 
     def start(self) -> None:
-        """Begin the window; RuntimeError where another profiler of torch is at work."""
+        """Begin the window, on all threads; RuntimeError where another profiler of torch is at work."""
         if not self._is_ready:
             self.warm_up()
+        self._owner = threading.get_ident()
         self._profile.start_trace()
         self._mark()
 
     def stop(self) -> None:
-        """End the window."""
+        """End the window; on any thread.
+
+        Raises:
+            RuntimeError: A profiler of the program's own ended ours, and took what it had; or the window can only be
+                ended by the thread that began it, and that one did not come to it.
+        """
         try:
-            if not self._is_enabled():
-                raise RuntimeError("somebody else has stopped torch.profiler: the operators are lost")
-            self._mark()
-            self._profile.stop_trace()
+            if self._hears_all_threads or threading.get_ident() == self._owner:
+                self._end()
+            elif self._owner != threading.main_thread().ident or not done_by_main_thread(self._end):
+                raise RuntimeError(
+                    "with memory, torch.profiler is stopped by the thread that started it, and that is busy"
+                )
         finally:
             self._release()
+        if not self._profile.profiler.kineto_results.trace_start_ns():  # to export such a result crashes torch
+            raise RuntimeError("somebody else has stopped torch.profiler: the operators are lost")
 
     def rows(self, names: NameTable) -> list[Columns]:
         """Export the window, turn it into rows and delete the export."""
@@ -128,6 +142,10 @@ class TorchBackend:
             held[f"cuda:{device}.allocated_bytes"] = cuda.memory_allocated(device)
             held[f"cuda:{device}.reserved_bytes"] = cuda.memory_reserved(device)
         return held
+
+    def _end(self) -> None:
+        self._mark()
+        self._profile.stop_trace()
 
     def _is_enabled(self) -> bool:
         return bool(self._torch.autograd._profiler_enabled())
@@ -168,3 +186,15 @@ class TorchBackend:
         if self._is_ready:
             self._is_ready = False
             _at_work.release()
+
+
+def _all_threads() -> Any:
+    """Return the setting with which torch hears all threads, and any of them may end the window; None without it.
+
+    Under it torch hears nothing of memory.
+    """
+    from torch._C._profiler import _ExperimentalConfig
+
+    with suppress(TypeError):  # torch before 2.5
+        return _ExperimentalConfig(profile_all_threads=True)
+    return None
