@@ -34,6 +34,7 @@ COMMANDS: Final = (
     "analyze",
     "report",
     "query",
+    "export",
     "doctor",
     "demo",
     "ingest",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tempfile
 from contextlib import suppress
@@ -132,7 +131,7 @@ def _answer(
                 else:
                     with scratch.open("w", encoding="utf-8", newline="") as file:
                         _write(answer, output_format, file, language, limit)
-                os.link(scratch, output)  # not replace(): a file that came in between stays
+                scratch.rename(output)
         except OSError as error:
             raise StoreError(output, f"cannot be written: {error.strerror}") from error
 
