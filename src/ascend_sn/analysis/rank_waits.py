@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from ascend_sn.analysis.collective_parts import collective_parts, completed_parts
+from ascend_sn.analysis.collective_parts import collective_parts, combined_parts
 from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.stragglers import ABSENT_RATIO, ARRIVAL_SPREAD_NS, POINT_TO_POINT
 
 __all__ = ["ANALYSIS", "combined_waits"]
 
@@ -13,34 +14,36 @@ __all__ = ["ANALYSIS", "combined_waits"]
 def combined_waits(db: DuckDBPyConnection) -> DuckDBPyRelation:
     """Lay the waiting of every member of a collective to the member that came last.
 
-    Only collectives of two ranks or more in which every member is present, so that the last one is known (method
-    `members` of `collective_parts`, or recorded parts of all).
+    As in `stragglers`, only calls in which two ranks or more are present and the last one is among them: its own wait
+    is at most a tenth of the longest, and the members arrive 10 us apart or more.
 
     Returns:
         src_rank (who waits), dst_rank (for whom), last_calls (collectives of both in which dst_rank came last), calls
-        (collectives of both), wait_ns (sum over last_calls), mean_wait_ns (wait_ns / calls); by source and destination.
+        (collectives of both), wait_ns (sum over last_calls of what src_rank waits longer than dst_rank), mean_wait_ns
+        = wait_ns / calls; by source and destination.
     """
-    parts = completed_parts(db)  # noqa: F841 - DuckDB finds it by the variable's name
-    return db.sql("""
+    parts = combined_parts(db)  # noqa: F841 - DuckDB finds it by the variable's name
+    no_pairs = "', '".join(POINT_TO_POINT)
+    return db.sql(f"""
         with call as (
             select rank, group_id, op, sequence, coalesce(sync_ns, wait_ns) as wait_ns
             from parts
-            where sequence is not null and rank is not null and op not in ('send', 'receive')
+            where sequence is not null and rank is not null and op not in ('{no_pairs}')
               and coalesce(sync_ns, wait_ns) is not null
-              and members_exact and members_present = members_expected
-            window meeting as (partition by group_id, op, sequence)
-            qualify count(*) over meeting = members_expected and members_expected > 1
-                and count(distinct rank) over meeting = members_expected
         ),
-        last_of as (
-            select group_id, op, sequence, arg_min(rank, (wait_ns, rank)) as last_rank
+        meeting as (
+            select group_id, op, sequence, arg_min(rank, (wait_ns, rank)) as last_rank, min(wait_ns) as shortest_ns
             from call
             group by group_id, op, sequence
+            having count(*) > 1 and count(*) = count(distinct rank)
+               and max(wait_ns) - min(wait_ns) >= {ARRIVAL_SPREAD_NS}
+               and min(wait_ns) <= {ABSENT_RATIO} * max(wait_ns)
         ),
         waited as (
-            select call.rank as src_rank, last_rank as dst_rank, count(*) as last_calls, sum(wait_ns) as wait_ns
+            select call.rank as src_rank, last_rank as dst_rank, count(*) as last_calls,
+                   sum(wait_ns - shortest_ns) as wait_ns
             from call
-            join last_of using (group_id, op, sequence)
+            join meeting using (group_id, op, sequence)
             where call.rank <> last_rank
             group by call.rank, last_rank
         ),

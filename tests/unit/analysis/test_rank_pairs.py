@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from ascend_sn.analysis.rank_pairs import ANALYSIS as PAIRS
@@ -90,32 +91,40 @@ def test_ranks_of_the_job_are_one_pair_in_all_groups() -> None:
 
 
 def test_every_rank_waits_for_the_last_one() -> None:
-    # rank 2 comes last in the first call (14 and 4 ns late), rank 0 in the second (6 and 6)
+    # rank 2 comes last in the first call (140 and 40 us late), rank 0 in the second (60 and 60)
     db = empty_tables()
     for rank in range(3):
         profile(db, rank, host="one")
     group(db, "g", 3, 0, 1, 2)
     for number, starts in enumerate([(10, 20, 24), (56, 50, 50)]):
         for rank, start in enumerate(starts):
-            collective(db, rank, number, start, 40 * (number + 1))
+            collective(db, rank, number, 10_000 * start, 400_000 * (number + 1))
 
     found = results("rank_waits", db)
 
     assert [
         (row["src_rank"], row["dst_rank"], row["wait_ns"], row["last_calls"], row["calls"], row["mean_wait_ns"])
         for row in found
-    ] == [(0, 2, 14, 1, 2, 7), (1, 0, 6, 1, 2, 3), (1, 2, 4, 1, 2, 2), (2, 0, 6, 1, 2, 3)]
+    ] == [
+        (0, 2, 140_000, 1, 2, 70_000),
+        (1, 0, 60_000, 1, 2, 30_000),
+        (1, 2, 40_000, 1, 2, 20_000),
+        (2, 0, 60_000, 1, 2, 30_000),
+    ]
 
 
-def test_with_a_member_absent_nobody_is_waited_for() -> None:
+@pytest.mark.parametrize(
+    ("waits", "found"),
+    [((0, 30_000), [(1, 0)]), ((20_000, 30_000), []), ((0, 9_000), []), ((3_000, 30_000), [(1, 0)])],
+    ids=["rank 0 is last", "somebody absent is last", "nobody is last", "nearly no wait"],
+)
+def test_the_last_one_must_be_present(waits: tuple[int, int], found: list[tuple[int, int]]) -> None:
     db = empty_tables()
-    for rank in range(2):
-        profile(db, rank, host="one")
-    group(db, "g", 3, 0, 1)
-    for rank, start in enumerate((10, 20)):
-        collective(db, rank, 0, start, 40, transit_ns=1, wait_ns=start, idle_ns=0, method="recorded")
+    for rank, wait_ns in enumerate(waits):
+        profile(db, rank)
+        collective(db, rank, 0, 0, 40_000, transit_ns=1, wait_ns=wait_ns, idle_ns=0, method="recorded")
 
-    assert results("rank_waits", db) == []
+    assert [(row["src_rank"], row["dst_rank"]) for row in results("rank_waits", db)] == found
 
 
 @settings(max_examples=20)
