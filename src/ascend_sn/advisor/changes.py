@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ascend_sn.model.rows import Int64
     from ascend_sn.replay import StepGraph, Transform, Unpriced
 
-__all__ = ["optimizer_fused", "patterns_fused", "together", "typed_to_share"]
+__all__ = ["operators_fused", "optimizer_fused", "patterns_fused", "together", "typed_to_share"]
 
 
 def together(name: str, found: Sequence[Transform | Unpriced]) -> Transform | Unpriced:
@@ -39,6 +39,32 @@ def optimizer_fused(graph: StepGraph) -> Transform | Unpriced:
 
     chains = _optimizer_chains(graph)
     return together("W7", [fused(graph, chains), launches_removed(graph, Where(phases=("optimizer",)))])
+
+
+def operators_fused(graph: StepGraph, profile_id: int, matches: Sequence[Int64]) -> Transform | Unpriced:
+    """W7: the kernels of each group of operators become one, matrix products aside, which keep their time.
+
+    Args:
+        graph: The replayed step.
+        profile_id: The profile.
+        matches: operator_id of each group.
+    """
+    import numpy as np
+
+    from ascend_sn.analysis.op_flops import family_of
+    from ascend_sn.replay import Where, fused
+
+    nodes, tasks = graph.nodes, graph.tasks
+    chosen = np.flatnonzero(Where(part="device", profile_ids=(profile_id,), kinds=("compute", "fused")).mask(graph))
+    owner = tasks.operator_id[nodes.kernel[chosen]]
+    types, names = tasks.op_type.decode(), tasks.name.decode()
+    chains: list[Int64] = []
+    for match in matches:
+        mine = chosen[np.isin(owner, match)]
+        matrix = [family_of(types[int(at)] or names[int(at)]) is not None for at in nodes.kernel[mine]]
+        pieces = np.split(mine, [place for place in range(len(mine)) if matrix[place] or (place and matrix[place - 1])])
+        chains += [piece for piece in pieces if len(piece) > 1]
+    return fused(graph, chains)
 
 
 def patterns_fused(graph: StepGraph, patterns: Collection[tuple[str, ...]]) -> Transform | Unpriced:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -19,7 +20,7 @@ from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import rows_relation
 from ascend_sn.model.rows import Int64
 
-__all__ = ["ANALYSIS", "affinity_matches"]
+__all__ = ["ANALYSIS", "affinity_matches", "matched_operators"]
 
 VIEWS_THAT_COUNT: Final = ("contiguous", "to", "type_as")
 """Operators of the metadata list that may do work, and stay in the sequences."""
@@ -79,6 +80,44 @@ def affinity_matches(db: DuckDBPyConnection) -> DuckDBPyRelation:
         and what is inside; null where nothing is linked), share_ratio (of the summed kernel time),
         example_operator_id, module (of the example, where known); by profile and device_ns.
     """
+    whole = dict(
+        db.execute(
+            "select profile_id, sum(dur_ns)::bigint from kernel where kind in ('compute', 'fused') group by 1"
+        ).fetchall()
+    )
+    rows: list[dict[str, Any]] = []
+    for profile_id, own in _operators(db):
+        rows.extend(_matches(profile_id, own, whole.get(profile_id)))
+    rows.sort(key=_order)
+    return rows_relation(db, rows, _TYPES)
+
+
+def matched_operators(db: DuckDBPyConnection, profile_id: int, api: str) -> list[Int64]:
+    """Return the operators of each match of a call in one profile, with what is inside them, for pricing.
+
+    Args:
+        db: A connection with the tables `profile`, `operator` and `kernel`.
+        profile_id: The profile.
+        api: The call, as `affinity_matches` names it.
+
+    Returns:
+        operator_id of each match, in order of start.
+    """
+    found = []
+    for number, own in _operators(db):
+        if number != profile_id:
+            continue
+        ids = np.asarray(own["operator_id"], np.int64)
+        start, dur = np.asarray(own["ts_ns"], np.int64), np.asarray(own["dur_ns"], np.int64)
+        thread = np.asarray(own["thread"], object)
+        for one, _, _, places in _hits(own):
+            if one.api == api:
+                found.append(ids[_inside(thread, start, dur, places)])
+    return found
+
+
+def _operators(db: DuckDBPyConnection) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The operators of each profile on Ascend, by thread and time, outer before inner, with what they launched."""
     found = db.execute("""
         with launched as (
             select profile_id, operator_id, sum(dur_ns)::bigint as device_ns, count(*) as kernels
@@ -94,17 +133,8 @@ def affinity_matches(db: DuckDBPyConnection) -> DuckDBPyRelation:
         left join launched using (profile_id, operator_id)
         order by operator.profile_id, thread, ts_ns, dur_ns desc, operator.operator_id
     """).fetchnumpy()
-    whole = dict(
-        db.execute(
-            "select profile_id, sum(dur_ns)::bigint from kernel where kind in ('compute', 'fused') group by 1"
-        ).fetchall()
-    )
-    rows: list[dict[str, Any]] = []
     for profile_id, part in grouped(found["profile_id"]).items():
-        own = {name: column[part] for name, column in found.items()}
-        rows.extend(_matches(profile_id, own, whole.get(profile_id)))
-    rows.sort(key=_order)
-    return rows_relation(db, rows, _TYPES)
+        yield profile_id, {name: column[part] for name, column in found.items()}
 
 
 def _order(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -112,29 +142,16 @@ def _order(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _matches(profile_id: int, own: dict[str, Any], whole: int | None) -> list[dict[str, Any]]:
-    names = np.asarray(own["name"], object)
-    sequences = {views: _sequences(own, names, views) for views in (False, True)}
     ids = np.asarray(own["operator_id"], np.int64)
     start, dur = np.asarray(own["ts_ns"], np.int64), np.asarray(own["dur_ns"], np.int64)
     thread = np.asarray(own["thread"], object)
     linked = bool(np.asarray(own["kernels"]).any())
     rows = []
-    for api, pattern in _apis():
-        if api.range is not None:
-            hits = [(str(name), [at]) for at, name in enumerate(names.tolist()) if pattern.fullmatch(name)]
-        else:
-            hits = [
-                (match[0].strip(), sequence.place[low:high].tolist())
-                for sequence in sequences[api.views]
-                for match in pattern.finditer(sequence.text)
-                for low, high in [np.searchsorted(sequence.begin, match.span()).tolist()]
-            ]
-        merged: dict[tuple[str, str], list[list[int]]] = {}
-        for text, places in hits:
-            phase = str(own["phase"][places[0]] or "other")
-            if not api.phases or phase in api.phases:
-                merged.setdefault((text, phase), []).append(places)
-        for (text, phase), all_places in merged.items():
+    merged: dict[_Api, dict[tuple[str, str], list[list[int]]]] = {}
+    for api, text, phase, places in _hits(own):
+        merged.setdefault(api, {}).setdefault((text, phase), []).append(places)
+    for api, groups in merged.items():
+        for (text, phase), all_places in groups.items():
             inside = _inside(thread, start, dur, [place for places in all_places for place in places])
             device = int(np.asarray(own["device_ns"])[inside].sum())
             first = all_places[0][0]
@@ -159,6 +176,26 @@ def _matches(profile_id: int, own: dict[str, Any], whole: int | None) -> list[di
                 }
             )
     return rows
+
+
+def _hits(own: dict[str, Any]) -> Iterator[tuple[_Api, str, str, list[int]]]:
+    """Yield the matches of every entry: what was found, its phase, and the places of its operators."""
+    names = np.asarray(own["name"], object)
+    sequences = {views: _sequences(own, names, views) for views in (False, True)}
+    for api, pattern in _apis():
+        if api.range is not None:
+            hits = [(str(name), [at]) for at, name in enumerate(names.tolist()) if pattern.fullmatch(name)]
+        else:
+            hits = [
+                (match[0].strip(), sequence.place[low:high].tolist())
+                for sequence in sequences[api.views]
+                for match in pattern.finditer(sequence.text)
+                for low, high in [np.searchsorted(sequence.begin, match.span()).tolist()]
+            ]
+        for text, places in hits:
+            phase = str(own["phase"][places[0]] or "other")
+            if not api.phases or phase in api.phases:
+                yield api, text, phase, places
 
 
 def _inside(thread: Any, start: Int64, dur: Int64, places: list[int]) -> Any:

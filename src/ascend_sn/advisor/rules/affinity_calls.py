@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from ascend_sn.advisor.changes import optimizer_fused
+from ascend_sn.advisor.changes import operators_fused, optimizer_fused
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
+
+if TYPE_CHECKING:
+    from ascend_sn.advisor.facts import Facts
+    from ascend_sn.replay import StepGraph, Transform, Unpriced
 
 __all__ = ["RULE"]
 
@@ -50,7 +55,7 @@ def check(context: Context) -> Iterator[Claim]:
     """Yield a claim per call, on the rank where it would replace most, the largest first."""
     limits = context.limits
     steps = {step.profile_id: step for step in context.device_steps}
-    seen: set[str] = set()
+    seen: dict[str, str] = {}
     training = _trains(context)
     for match in context.facts.query("affinity_matches", _MATCHES, _Match):
         step = steps.get(match.profile_id)
@@ -61,11 +66,12 @@ def check(context: Context) -> Iterator[Claim]:
         host_ns = match.host_ns // step.step_count
         if max(device_ns, 0 if match.device_ns else host_ns) < limits["time_from_ratio"] * step.window_ns:
             continue
-        seen.add(match.api)
-        yield _claim(context, step, match, training)
+        longer = next((api for api, sequence in seen.items() if f" {match.sequence} " in f" {sequence} "), None)
+        seen[match.api] = match.sequence
+        yield _claim(context, step, match, training, longer)
 
 
-def _claim(context: Context, step: MedianStep, match: _Match, training: bool) -> Claim:
+def _claim(context: Context, step: MedianStep, match: _Match, training: bool, longer: str | None) -> Claim:
     optimizer = match.api.startswith(("torch_npu.optim.", "optimizer."))
     share = match.share_ratio or 0.0
     device_ns = round(share * step.compute_ns)
@@ -74,6 +80,8 @@ def _claim(context: Context, step: MedianStep, match: _Match, training: bool) ->
     if version is not None and _older(version, match.since):
         params = {"api": match.api, "since": match.since, "version": version}
         reason = Message("suppressed.version-lacks-call", params)
+    elif longer is not None:
+        reason = Message("suppressed.part-of", {"api": longer})
     elif optimizer and not training:
         reason = Message("suppressed.not-training", {"api": match.api})
     top = _kernels(context, step) if optimizer else []
@@ -113,13 +121,18 @@ def _claim(context: Context, step: MedianStep, match: _Match, training: bool) ->
                 for evidence in figures(step, "kernel", {f"{kernel.op_type}_ns": kernel.total_ns})
             ),
         ),
-        changes=(optimizer_fused,) if optimizer else (),
-        unpriced=None if optimizer else Message("unpriced.fused-call-not-measured"),
+        changes=(optimizer_fused if optimizer else partial(_sequence_fused, facts=context.facts, match=match),),
         at_stake_ns=device_ns or match.host_ns // step.step_count,
         suppressed_by=reason,
         texts={"title": "rule.r-op-2.title-call"},
         tells_hidden=True,
     )
+
+
+def _sequence_fused(graph: StepGraph, *, facts: Facts, match: _Match) -> Transform | Unpriced:
+    from ascend_sn.analysis.affinity_matches import matched_operators
+
+    return operators_fused(graph, match.profile_id, matched_operators(facts.run.db, match.profile_id, match.api))
 
 
 def _kernels(context: Context, step: MedianStep) -> list[_Kernel]:
