@@ -51,6 +51,8 @@ class Clock:
 class Recorder:
     """Turns calls into rows of one trace; every method may be called from any thread.
 
+    `session` is the number of the session, from 0; `session_step_count` the steps that ended in it.
+
     Spans nest per thread. A span that is stopped while an inner one is still open is recorded as it was (the
     two overlap); a stop that no start belongs to is refused.
     """
@@ -60,6 +62,7 @@ class Recorder:
         self.names = names
         self.clock = clock
         self.session = -1
+        self.session_step_count = 0
         # Reentrant: a signal handler may record while the same thread is inside.
         self._lock = threading.RLock()
         self._sequences: dict[str, int] = {}
@@ -100,6 +103,7 @@ class Recorder:
             now_ns = self.clock.now_ns()
             step = self._next_step if number is None else int(number)
             self._next_step = step + 1
+            self.session_step_count += 1
             begin_ns, self._mark_ns = self._mark_ns, now_ns
         name_id = NOT_GIVEN if origin is None else self.names.number(origin)
         self.buffer.append(STEP, self._here.number, name_id, begin_ns, now_ns - begin_ns, step, NOT_GIVEN)
@@ -130,6 +134,7 @@ class Recorder:
             step: Number of the step that begins; without it, numbers go on.
         """
         self.session += 1
+        self.session_step_count = 0
         if step is not None:
             self._next_step = step
         config_id = self.names.number(config_text)

@@ -13,6 +13,7 @@ from ascend_sn.collect.names import NameTable
 from ascend_sn.collect.recorder import Clock, Recorder
 from ascend_sn.collect.run_folder import create_run_folder
 from ascend_sn.collect.summary import Totals, summary_text
+from ascend_sn.collect.volume import forecast_text, planned_steps
 from ascend_sn.collect.writer import TraceWriter
 from ascend_sn.model.trace_schema import (
     CLOCK_KEY,
@@ -43,6 +44,9 @@ __all__ = ["Trace", "scratch_recorder"]
 BUFFER_ROWS = 16_384
 FLUSH_INTERVAL_S = 0.2
 """Rows wait no longer than this before they are written."""
+
+FORECAST_AFTER_S = 1.0
+"""How long steps are recorded before the size of the whole is estimated."""
 
 ROOM_PATIENCE_S = 0.1
 """How long a call of the program waits for room when rows come faster than they are written; once, then rows are
@@ -81,6 +85,9 @@ class Trace:
         self._pause.acquire()
         self._stopping = False
         self._is_stuck = False
+        self._has_forecast = False
+        self._planned_steps = planned_steps(config.schedule)
+        self._session_at_s, self._session_at_bytes = 0.0, 0
         self._folder = folder = create_run_folder(output, place, start_ns=clock.realtime_ns, host=host, pid=os.getpid())
         try:
             self._writer = TraceWriter(folder, _metadata(config, place, clock, host))
@@ -134,6 +141,8 @@ class Trace:
         if self._framework is not None:
             self._framework.start()
         self.recorder.start_session(_session_text(config), time_ns(), step)
+        self._planned_steps = planned_steps(config.schedule)
+        self._session_at_s, self._session_at_bytes = perf_counter(), self._writer.trace_bytes
         if config.enable_memory:
             self._sampler = self._new_sampler(config)
             self._sampler.start()
@@ -194,6 +203,7 @@ class Trace:
         framework.stop()
         self._write_framework_rows()
         self._framework = None
+        self._forecast()
         if not self._is_full:
             self._framework = FrameworkRecorder(config, self.recorder.clock, self.path, self.names, self._faults)
             self._framework.start()
@@ -207,6 +217,28 @@ class Trace:
         if now_s >= self._flush_at_s or self.buffer.is_half_full:
             self._flush_at_s = now_s + FLUSH_INTERVAL_S
             self.flush()
+            # What a framework's profiler holds is not on the disk yet.
+            if (
+                self._framework is None or not self._framework.is_running
+            ) and now_s > self._session_at_s + FORECAST_AFTER_S:
+                self._forecast()
+
+    def _forecast(self) -> None:
+        """Say once, after the first steps, when the recording is going to be larger than there is room for."""
+        step_count = self.recorder.session_step_count
+        if self._has_forecast or step_count < 2:
+            return
+        self._has_forecast = True
+        at_bytes = self._session_at_bytes
+        text = forecast_text(
+            self._writer.trace_bytes - at_bytes,
+            step_count,
+            perf_counter() - self._session_at_s,
+            planned=self._planned_steps,
+            room_bytes=max(self._limit_bytes - at_bytes, 0),
+        )
+        if text is not None:
+            self._faults.warning("volume", text)
 
     def _new_sampler(self, config: ProfilerConfig) -> Sampler:
         from ascend_sn.collect.sampling import Sampler, utilisation_source

@@ -51,6 +51,11 @@ class TraceWriter:
         """Bytes of both files."""
         return self._trace_end + self._names_end
 
+    @property
+    def trace_bytes(self) -> int:
+        """Bytes of `train.trace`, which grows with what is recorded; names are written once."""
+        return self._trace_end
+
     def write_names(self, lines: bytes) -> None:
         """Append whole lines to `names.trace`; raises OSError and then leaves the file as it was."""
         if lines:
