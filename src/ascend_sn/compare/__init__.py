@@ -1,0 +1,1 @@
+"""Two runs to differences, a verdict and a gate."""

@@ -1,0 +1,185 @@
+"""Two groups of runs to one comparison: what stands against it, every metric judged, the difference divided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from ascend_sn.compare.attribution import Attribution, attribution
+from ascend_sn.compare.comparability import comparability
+from ascend_sn.compare.figures import RunFigures
+from ascend_sn.compare.judge import Judgement, Verdict, judge
+from ascend_sn.compare.metrics import DEFAULT_LIMITS, METRICS
+from ascend_sn.compare.operators import OperatorChange, operator_changes
+from ascend_sn.model.message import Message
+
+__all__ = ["Comparison", "Outcome", "Scaling", "compared"]
+
+Outcome = Literal["cannot compare", "scaling", "regression", "possible", "inconclusive", "no change", "improved"]
+
+MAIN: Final = "step_time"
+
+
+class Scaling(msgspec.Struct, frozen=True, kw_only=True):
+    """What more (or fewer) ranks brought.
+
+    Whether the job grew with its ranks is not in the capture, so both readings are given.
+
+    Attributes:
+        base_size: Ranks of the baseline.
+        candidate_size: Ranks of the candidate.
+        step_ratio: Step of the baseline over that of the candidate.
+        weak_speed_up: Where each rank does the same work as before: work per time against the baseline.
+        weak_efficiency: The same per rank; 1 is ideal.
+        strong_speed_up: Where all ranks together do the same work as before.
+        strong_efficiency: The same per rank.
+    """
+
+    base_size: int
+    candidate_size: int
+    step_ratio: float
+    weak_speed_up: float
+    weak_efficiency: float
+    strong_speed_up: float
+    strong_efficiency: float
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """What a comparison found; nothing in it has a language yet.
+
+    Attributes:
+        outcome: The verdict: that of the step time, unless another metric with a limit is a regression. `cannot
+            compare` where there are obstacles, `scaling` where the sides are of different size.
+        decided_by: Metrics that the outcome is about.
+        confidence: `low` where any of these is.
+        obstacles: Why the runs cannot be compared.
+        remarks: What must be said first.
+        is_same_setup: Whether device, size and structure of the job are the same.
+        judgements: The metrics that both sides have.
+        lacking: Metrics that only one side has, and which: `baseline` or `candidate`.
+        absent: Metrics that neither has.
+        attribution: The difference of the steps, divided; null without kernels.
+        operators: Operators with enough runs for a rank test of each, corrected for their number; empty otherwise.
+        scaling: Where the sides are of different size.
+    """
+
+    outcome: Outcome
+    decided_by: list[str]
+    confidence: Literal["normal", "low"]
+    obstacles: list[Message]
+    remarks: list[Message]
+    is_same_setup: bool
+    judgements: list[Judgement]
+    lacking: dict[str, Literal["baseline", "candidate"]]
+    absent: list[str]
+    attribution: Attribution | None
+    operators: list[OperatorChange]
+    scaling: Scaling | None
+
+    def judgement(self, metric: str) -> Judgement | None:
+        """Return the judgement of a metric."""
+        return next((one for one in self.judgements if one.metric == metric), None)
+
+
+def compared(
+    base: Sequence[RunFigures], candidate: Sequence[RunFigures], limits: Mapping[str, float] | None = None
+) -> Comparison:
+    """Compare a candidate with a baseline, each of one or several runs.
+
+    Args:
+        base: Runs of the baseline.
+        candidate: Runs of the candidate.
+        limits: Limit of each metric that is judged; default those of `metrics.DEFAULT_LIMITS`.
+    """
+    checked = comparability(base, candidate)
+    if checked.obstacles:
+        return _not_compared(checked.obstacles, checked.remarks)
+    judgements, lacking, absent = _judged(base, candidate, DEFAULT_LIMITS if limits is None else limits)
+    main = next((one for one in judgements if one.metric == MAIN), None)
+    scaling = _scaling(base, candidate, main) if checked.is_scaling else None
+    outcome, decided_by = _outcome(judgements)
+    deciding = [one for one in judgements if one.metric in decided_by]
+    divided = None
+    if main is not None:
+        divided = attribution(base, candidate, round(main.base), round(main.candidate))
+    return Comparison(
+        outcome="scaling" if scaling else outcome,
+        decided_by=[MAIN] if scaling else decided_by,
+        confidence="low" if any(one.confidence == "low" for one in deciding) else "normal",
+        obstacles=[],
+        remarks=list(checked.remarks),
+        is_same_setup=checked.is_same_setup,
+        judgements=judgements,
+        lacking=lacking,
+        absent=absent,
+        attribution=divided,
+        operators=operator_changes(base, candidate, divided) if divided else [],
+        scaling=scaling,
+    )
+
+
+def _not_compared(obstacles: Sequence[Message], remarks: Sequence[Message]) -> Comparison:
+    return Comparison(
+        outcome="cannot compare",
+        decided_by=[],
+        confidence="low",
+        obstacles=list(obstacles),
+        remarks=list(remarks),
+        is_same_setup=False,
+        judgements=[],
+        lacking={},
+        absent=[],
+        attribution=None,
+        operators=[],
+        scaling=None,
+    )
+
+
+def _judged(
+    base: Sequence[RunFigures], candidate: Sequence[RunFigures], limits: Mapping[str, float]
+) -> tuple[list[Judgement], dict[str, Literal["baseline", "candidate"]], list[str]]:
+    judgements = []
+    lacking: dict[str, Literal["baseline", "candidate"]] = {}
+    absent = []
+    for metric in METRICS:
+        found = judge(metric, base, candidate, limits.get(metric.name))
+        if found is not None:
+            judgements.append(found)
+            continue
+        has_base, has_candidate = (metric.samples(side) is not None for side in (base, candidate))
+        if has_base or has_candidate:
+            lacking[metric.name] = "candidate" if has_base else "baseline"
+        else:
+            absent.append(metric.name)
+    return judgements, lacking, absent
+
+
+def _outcome(judgements: Sequence[Judgement]) -> tuple[Verdict, list[str]]:
+    """Return the verdict and the metrics that it is about."""
+    worse = [one.metric for one in judgements if one.verdict == "regression"]
+    if worse:
+        return "regression", worse
+    main = next((one for one in judgements if one.metric == MAIN and one.verdict is not None), None)
+    if main is None:
+        main = next((one for one in judgements if one.verdict is not None), None)
+    if main is None or main.verdict is None:
+        return "inconclusive", []
+    return main.verdict, [main.metric]
+
+
+def _scaling(base: Sequence[RunFigures], candidate: Sequence[RunFigures], step: Judgement | None) -> Scaling | None:
+    if step is None or step.candidate <= 0:
+        return None
+    was, now = base[0].size, candidate[0].size
+    ratio = step.base / step.candidate
+    return Scaling(
+        base_size=was,
+        candidate_size=now,
+        step_ratio=ratio,
+        weak_speed_up=ratio * now / was,
+        weak_efficiency=ratio,
+        strong_speed_up=ratio,
+        strong_efficiency=ratio * was / now,
+    )

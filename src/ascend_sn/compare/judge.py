@@ -1,0 +1,230 @@
+"""One metric of two sides to a judgement: how much it changed, how sure that is, and the verdict.
+
+The rule was chosen by simulation (docs/explanation/gate-statistics.md): a regression is a change of at least the limit
+whose 95 % interval leaves no doubt about its direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ascend_sn.compare.figures import RunFigures
+from ascend_sn.compare.metrics import Metric, Samples
+from ascend_sn.compare.statistics import (
+    SEED,
+    block_replicates,
+    interval_of,
+    mann_whitney_greater,
+    robust_variation,
+    run_replicates,
+    runs_needed,
+)
+
+__all__ = ["MIN_RUNS", "MIN_STEPS", "Judgement", "Verdict", "judge", "judged"]
+
+Reals = npt.NDArray[np.float64]
+
+Verdict = Literal["regression", "possible", "inconclusive", "no change", "improved"]
+
+MIN_RUNS: Final = 5
+"""Runs per side from which on runs are the samples: with fewer the rank test cannot reach p < 0.01."""
+
+MIN_STEPS: Final = 5
+"""Steady steps per side (epochs, for their time) below which steps say nothing about chance."""
+
+_CLOSE: Final = 1e-9
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one metric. Changes are signed as measured; `worse` says which sign is bad.
+
+    Attributes:
+        metric: Its name.
+        unit: ns, bytes or ratio: of `base` and `candidate`.
+        change_kind: `relative` (0.1 is 10 %) or `points` (0.1 is 10 points).
+        worse: `up` or `down`.
+        base: The baseline's value.
+        candidate: The candidate's.
+        base_spread: Smallest and largest sample (runs, else steps: tenth and ninetieth percentile); null for one.
+        candidate_spread: The same.
+        change: Candidate against baseline.
+        low: Lower end of the 95 % interval of the change; null where nothing can be said about chance.
+        high: Upper end.
+        limit: Change from which on it is a regression; null where it is not judged.
+        verdict: See `judge`; null where it is not judged.
+        confidence: `low` where steps stand for runs.
+        method: `runs` are the samples, `steps`, or `none`: one value a side.
+        base_count: Samples of the baseline.
+        candidate_count: Samples of the candidate.
+        p_value: One-sided exact rank test that the candidate is worse; null unless runs are the samples.
+        variation_ratio: Coefficient of variation between the samples, the larger of both sides.
+        more_runs: How many more runs per side would settle it; null where it is settled.
+    """
+
+    metric: str
+    unit: Literal["ns", "bytes", "ratio"]
+    change_kind: Literal["relative", "points"]
+    worse: Literal["up", "down"]
+    base: float
+    candidate: float
+    base_spread: tuple[float, float] | None
+    candidate_spread: tuple[float, float] | None
+    change: float
+    low: float | None
+    high: float | None
+    limit: float | None
+    verdict: Verdict | None
+    confidence: Literal["normal", "low"]
+    method: Literal["runs", "steps", "none"]
+    base_count: int
+    candidate_count: int
+    p_value: float | None
+    variation_ratio: float
+    more_runs: int | None
+
+
+def judge(
+    metric: Metric, base: Sequence[RunFigures], candidate: Sequence[RunFigures], limit: float | None
+) -> Judgement | None:
+    """Judge one metric; None where a run of either side does not have it.
+
+    With five runs a side their values are the samples, else the steady steps of all runs of a side, drawn in blocks;
+    then the confidence is low. What has one value a run and varies little by itself (memory) is then judged by the
+    limit alone. Verdicts: `regression`: worse by the limit or more, and the interval is on the worse side of no change;
+    `possible`: worse by as much, but the interval is not, or there is none; `improved`: better by the limit, and the
+    interval is on that side; `no change`: the interval lies within the limit on both sides, or both sides are the same
+    data; `inconclusive`: anything else. A limit on a ratio up is met by its inverse downward.
+
+    Args:
+        metric: What to judge.
+        base: Runs of the baseline.
+        candidate: Runs of the candidate.
+        limit: Change from which on it is a regression, 0.1 for 10 % or 10 points; None: only say what changed.
+    """
+    before, after = metric.samples(base), metric.samples(candidate)
+    return None if before is None or after is None else judged(metric, before, after, limit)
+
+
+def judged(metric: Metric, base: Samples, candidate: Samples, limit: float | None) -> Judgement:
+    """Judge one metric from its samples; see `judge`."""
+    by_runs = len(base.runs) >= MIN_RUNS and len(candidate.runs) >= MIN_RUNS
+    sides = [_Side(metric, side, by_runs, SEED + at) for at, side in enumerate((base, candidate))]
+    before, after = sides
+    relative = metric.change == "relative"
+    change = _change(before.value, after.value, relative)
+    known = before.replicates is not None and after.replicates is not None
+    low, high = (
+        interval_of(_change(before.replicates, after.replicates, relative)) if known else (None, None)  # type: ignore[arg-type]
+    )
+    method: Literal["runs", "steps", "none"] = (
+        "runs" if by_runs else "steps" if base.steps and candidate.steps else "none"
+    )
+    verdict: Verdict | None = None
+    if limit is not None:
+        verdict = "no change" if _same(base, candidate) else _verdict(change, low, high, limit, metric, method)
+    variation = max(before.variation, after.variation)
+    settled = verdict in (None, "no change", "improved") or (verdict == "regression" and by_runs)
+    fewest = min(len(base.runs), len(candidate.runs))
+    return Judgement(
+        metric=metric.name,
+        unit=metric.unit,
+        change_kind=metric.change,
+        worse=metric.worse,
+        base=before.value,
+        candidate=after.value,
+        base_spread=before.spread,
+        candidate_spread=after.spread,
+        change=float(change),
+        low=low,
+        high=high,
+        limit=limit,
+        verdict=verdict,
+        confidence="normal" if by_runs else "low",
+        method=method,
+        base_count=before.count,
+        candidate_count=after.count,
+        p_value=_p_value(base.runs, candidate.runs, metric) if by_runs else None,
+        variation_ratio=variation,
+        more_runs=None
+        if settled
+        else max(1, runs_needed(variation, _relative_limit(limit, before.value, relative)) - fewest),
+    )
+
+
+class _Side:
+    """One side's value, its resamples, and how much its samples differ."""
+
+    def __init__(self, metric: Metric, samples: Samples, by_runs: bool, seed: int) -> None:
+        self.replicates: Reals | None = None
+        if by_runs:
+            values = samples.runs
+            self.value = float(np.median(values))
+            self.replicates = run_replicates(values, lambda drawn: np.median(drawn, axis=1), seed)
+            self.spread: tuple[float, float] | None = (float(values.min()), float(values.max()))
+        elif samples.steps:
+            pooled = np.concatenate(samples.steps)
+            self.value = float(metric.statistic(pooled[None])[0])
+            values = pooled if pooled.ndim == 1 else pooled[:, 0] / np.maximum(pooled[:, 1], 1)
+            if len(pooled) >= MIN_STEPS:
+                self.replicates = block_replicates(samples.steps, metric.statistic, seed)
+            low, high = np.quantile(values, [0.1, 0.9])
+            self.spread = (float(low), float(high)) if len(values) > 1 else None
+        else:
+            values = samples.runs
+            self.value = float(np.median(values))
+            self.spread = (float(values.min()), float(values.max())) if len(values) > 1 else None
+        self.count = len(values)
+        self.variation = robust_variation(samples.runs.tolist() if len(samples.runs) > 2 else values.tolist())
+
+
+def _change(base: Reals | float, candidate: Reals | float, relative: bool) -> Reals:
+    """Relative change, or difference; from nothing to something is a very large one."""
+    before, after = np.asarray(base, np.float64), np.asarray(candidate, np.float64)
+    if not relative:
+        return np.asarray(after - before)
+    return np.where(after == before, 0.0, after / np.maximum(before, _CLOSE) - 1)
+
+
+def _relative_limit(limit: float | None, base: float, relative: bool) -> float:
+    """The limit as a share of the baseline."""
+    if limit is None:
+        return 0.0
+    return limit if relative else limit / max(abs(base), _CLOSE)
+
+
+def _verdict(
+    change: Reals, low: float | None, high: float | None, limit: float, metric: Metric, method: str
+) -> Verdict:
+    """Decide in the direction that is worse; `best` is a change of the limit the other way."""
+    relative = metric.change == "relative"
+    if metric.worse == "down":
+        change = -change
+        low, high = (None if end is None else -end for end in (high, low))
+    best = 1 / (1 + limit) - 1 if relative else -limit
+    reached, undercut = float(change) >= limit - _CLOSE, float(change) <= best + _CLOSE
+    if method == "none":
+        return "regression" if reached else "improved" if undercut else "no change"
+    if low is None or high is None:
+        return "possible" if reached else "inconclusive"
+    if reached:
+        return "regression" if low > 0 else "possible"
+    if undercut and high < 0:
+        return "improved"
+    return "no change" if low >= best - _CLOSE and high <= limit + _CLOSE else "inconclusive"
+
+
+def _same(base: Samples, candidate: Samples) -> bool:
+    """Whether both sides hold the same values, as a run against itself or its copy does."""
+    if len(base.steps) != len(candidate.steps) or not np.array_equal(base.runs, candidate.runs):
+        return False
+    return all(np.array_equal(was, now) for was, now in zip(base.steps, candidate.steps, strict=True))
+
+
+def _p_value(base: Reals, candidate: Reals, metric: Metric) -> float:
+    sign = 1 if metric.worse == "up" else -1
+    return mann_whitney_greater((sign * base).tolist(), (sign * candidate).tolist())
