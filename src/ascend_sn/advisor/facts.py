@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
-from duckdb import DuckDBPyRelation
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from ascend_sn.analysis import Missing, result
+from ascend_sn.analysis import Missing, absence, result
 from ascend_sn.store import Run
 
 if TYPE_CHECKING:
@@ -28,13 +28,15 @@ class Facts:
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self._missing: dict[str, Missing | None] = {}
         self._results: dict[str, DuckDBPyRelation | Missing] = {}
         self._rows: dict[str, list[dict[str, Any]]] = {}
 
     def missing(self, name: str) -> Missing | None:
         """Say why an analysis has no result; None when it has one."""
-        found = self._result(name)
-        return found if isinstance(found, Missing) else None
+        if name not in self._missing:
+            self._missing[name] = absence(self.run, name)
+        return self._missing[name]
 
     def rows(self, name: str, row_type: type[_Row]) -> list[_Row]:
         """Return a result whole, in its own order; no rows where it is absent.
@@ -53,7 +55,7 @@ class Facts:
 
     def table_rows(self, sql: str, row_type: type[_Row], **parameters: Any) -> list[_Row]:
         """Query the tables of the run; columns go to the fields of `row_type` by name."""
-        return [msgspec.convert(row, row_type) for row in _plain(self.run.sql(sql, **parameters))]
+        return [msgspec.convert(row, row_type) for row in _fetched(self.run.db.execute(sql, parameters or None))]
 
     @cached_property
     def replay(self) -> Replay | Unpriced:
@@ -71,9 +73,15 @@ class Facts:
         self, result: DuckDBPyRelation, sql: str, row_type: type[_Row], parameters: dict[str, Any]
     ) -> list[_Row]:
         # DuckDB finds the relation by the name of the argument.
-        return [msgspec.convert(row, row_type) for row in _plain(self.run.db.sql(sql, params=parameters or None))]
+        return [msgspec.convert(row, row_type) for row in _fetched(self.run.db.execute(sql, parameters or None))]
 
 
 def _plain(relation: DuckDBPyRelation) -> list[dict[str, Any]]:
     names = relation.columns
     return [dict(zip(names, row, strict=True)) for row in relation.fetchall()]
+
+
+def _fetched(db: DuckDBPyConnection) -> list[dict[str, Any]]:
+    """The rows of the query that was just run; asking for a relation first would plan it twice."""
+    names = [column[0] for column in db.description]
+    return [dict(zip(names, row, strict=True)) for row in db.fetchall()]

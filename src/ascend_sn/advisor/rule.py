@@ -149,14 +149,12 @@ class Shared:
     @property
     def has_replay(self) -> bool:
         """Whether the replayed step was asked for."""
-        return "replay" in self.__dict__
+        return "replay" in self.facts.__dict__
 
-    @cached_property
+    @property
     def replay(self) -> Replay | Unpriced:
         """The replayed step; ask for it only where a decision needs the graph: claims are priced by `advise`."""
-        from ascend_sn.replay import Replay  # numpy and the graph: only where something has a price
-
-        return Replay.of(self.facts.run)
+        return self.facts.replay
 
 
 class Context:

@@ -105,6 +105,8 @@ def _missing_device_data(silent: list[SilentDevice]) -> Iterator[Message]:
 
 def _straggler(facts: Facts, steps: list[MedianStep]) -> Message | None:
     """The rank that the others wait for longest, where that costs a part of the step worth naming first."""
+    if len(steps) < 2:  # nobody to wait for
+        return None
     rows = facts.query("stragglers", _STRAGGLER, _Straggler)
     windows = {step.profile_id: step.window_ns for step in steps}
     if not rows or not windows.get(rows[0].profile_id):

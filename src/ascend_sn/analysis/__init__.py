@@ -128,12 +128,21 @@ def result(run: Run, name: str) -> DuckDBPyRelation | Missing:
     Raises:
         UnknownNameError: No analysis of that name.
     """
+    missing = absence(run, name)
+    return evaluate(BY_NAME[name], run.db) if missing is None else missing
+
+
+def absence(run: Run, name: str) -> Missing | None:
+    """Say why what an analysis needs was not collected, None where it was; nothing is worked out for that.
+
+    Raises:
+        UnknownNameError: No analysis of that name.
+    """
     analysis = BY_NAME.get(name)
     if analysis is None:
         nearest = next(iter(get_close_matches(name, BY_NAME, n=1)), None)
         raise UnknownNameError("analysis", name, tuple(BY_NAME), nearest)
-    missing = missing_needs(analysis.needs, run.db)
-    return evaluate(analysis, run.db) if missing is None else missing
+    return missing_needs(analysis.needs, run.db)
 
 
 def _public(analysis: Analysis) -> Callable[[Run], DuckDBPyRelation]:
@@ -205,6 +214,7 @@ profiler_overhead = _public(_profiler_overhead.ANALYSIS)
 __all__ = [
     "ANALYSES",
     "Missing",
+    "absence",
     "affinity_matches",
     "allocator_cost",
     "alpha_beta",

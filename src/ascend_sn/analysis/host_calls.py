@@ -11,6 +11,8 @@ from typing import Any, Final
 import msgspec
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.analysis.relations import worked_out_once
+
 __all__ = ["CLASSES", "class_of_call", "classify_calls"]
 
 CLASSES: Final = ("gc", "allocator", "compile", "profiler_flush", "copy", "sync", "launch")
@@ -42,6 +44,7 @@ def class_of_call(level: str | None, name: str | None) -> str | None:
     return None
 
 
+@worked_out_once
 def classify_calls(db: DuckDBPyConnection) -> str:
     """Make a table of the calls whose class is known and return its name.
 

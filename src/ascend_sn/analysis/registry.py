@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from ascend_sn.analysis.relations import materialise
+from ascend_sn.analysis.relations import materialise, worked_out_once
 from ascend_sn.model.tables import BY_NAME
 
 __all__ = ["COMBINED_VIEW", "Analysis", "Missing", "Need", "evaluate", "missing_needs"]
@@ -93,8 +93,17 @@ def missing_needs(needs: Iterable[Need], db: DuckDBPyConnection) -> Missing | No
 
 
 def _has_rows(db: DuckDBPyConnection, table: str, column: str | None = None) -> bool:
-    condition = "true" if column is None else f"{column} is not null"
-    return bool(db.execute(f"select 1 from {table} where {condition} limit 1").fetchall())
+    known = _known_rows(db)
+    if (table, column) not in known:
+        condition = "true" if column is None else f"{column} is not null"
+        known[table, column] = bool(db.execute(f"select 1 from {table} where {condition} limit 1").fetchall())
+    return known[table, column]
+
+
+@worked_out_once
+def _known_rows(_db: DuckDBPyConnection) -> dict[tuple[str, str | None], bool]:
+    """Whether a table, or a column of it, holds anything; filled by whoever asks."""
+    return {}
 
 
 def _explain(need: Need, db: DuckDBPyConnection) -> Missing:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from math import prod
 from typing import Final
 
 __all__ = ["Shape", "plain_dtype", "plain_dtypes", "shapes_of", "tensor_bytes", "total_bytes"]
 
 Shape = tuple[int, ...]
+
+_KEPT: Final = 10_000
+"""Texts whose meaning is kept: a training writes the same few shapes and types over and over."""
 
 _WIDTH: Final = {
     "float64": 8,
@@ -53,6 +57,7 @@ _ALIASES: Final = {
 }
 
 
+@lru_cache(_KEPT)
 def shapes_of(text: str | None) -> tuple[Shape, ...] | None:
     """Parse a column of shapes; a scalar is an empty tuple. None where it is absent or cannot be read."""
     if text is None:
@@ -66,6 +71,7 @@ def shapes_of(text: str | None) -> tuple[Shape, ...] | None:
     return tuple(shapes)
 
 
+@lru_cache(_KEPT)
 def plain_dtype(name: str | None) -> str | None:
     """Return one word for a data type, however the source writes it (`DT_BF16`, `c10::Half`); None if unknown."""
     if name is None:
@@ -88,6 +94,7 @@ def tensor_bytes(shape: Shape, dtype: str | None) -> int | None:
     return None if width is None else prod(shape) * width
 
 
+@lru_cache(_KEPT)
 def total_bytes(shapes: str | None, dtypes: str | None) -> int | None:
     """Return the bytes of all tensors of a column pair, None where one of them is not known.
 

@@ -51,7 +51,7 @@ def check(context: Context) -> Iterator[Claim]:
     worst = max(rows, key=lambda row: row.bubble_ratio, default=None)
     if worst is not None:
         yield from _bubble(context, worst)
-    if context.facts.missing("stage_imbalance") is None:
+    if len(context.profiles) > 1 and context.facts.missing("stage_imbalance") is None:
         for stage in context.facts.query("stage_imbalance", _UNEVEN, _Stage)[:1]:
             yield from _uneven(context, stage)
 

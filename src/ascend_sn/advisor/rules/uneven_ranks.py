@@ -36,6 +36,8 @@ def check(context: Context) -> Iterator[Claim]:
     """Yield one claim about all ranks together."""
     limits = context.limits
     windows = {step.profile_id: step.window_ns for step in context.steps}
+    if len(windows) < limits["ranks_from_count"]:
+        return
     waits = [row for row in context.facts.query("collective_parts", _WAITS, _Wait) if row.profile_id in windows]
     if len({row.profile_id for row in waits}) < limits["ranks_from_count"]:
         return
