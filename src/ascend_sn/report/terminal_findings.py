@@ -67,7 +67,7 @@ def _write_finding(blocks: Blocks, number: int, finding: FindingEntry, *, in_ful
         verify = language.text("finding.verify", how=finding.next_step)
         lines = [worth_text(finding, language), finding.description, do, verify]
     else:
-        lines = [worth_text(finding, language), first_sentence(finding.suggestion)]
+        lines = [worth_text(finding, language), finding.description, first_sentence(finding.suggestion)]
     for text in lines:
         _paragraph(blocks, printable(text), 3)
 

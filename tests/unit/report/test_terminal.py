@@ -36,7 +36,7 @@ def test_it_fits_one_screen_of_80_columns(code: str) -> None:
 
     lines = screen(drawn_document(chosen), Language.load(chosen)).splitlines()
 
-    assert len(lines) <= 45
+    assert len(lines) <= 56
     assert max(cell_width(line) for line in lines) <= 80
 
 
@@ -172,5 +172,5 @@ def test_a_thousand_ranks_still_fit_one_screen(document: Document) -> None:
 
     text = screen(many)
 
-    assert len(text.splitlines()) <= 50
+    assert len(text.splitlines()) <= 56
     assert "Of 1000 ranks" in text
