@@ -128,11 +128,14 @@ PyObject *ring_calls(PyObject *ring, PyObject *const *args, Py_ssize_t nargs)
     return (PyObject *)calls;
 }
 
-#define METHOD(name, function) {name, (PyCFunction)(void (*)(void))function, METH_FASTCALL | METH_KEYWORDS, NULL}
+#define METHOD(name, function, doc) {name, (PyCFunction)(void (*)(void))function, METH_FASTCALL | METH_KEYWORDS, doc}
 
 static PyMethodDef methods[] = {
-    METHOD("start_op", calls_start),
-    METHOD("stop_op", calls_stop),
+    METHOD("start_op", calls_start,
+           "start_op(name, kind=None, *, size_bytes=None, group=None, op=None, ranks=None, dtype=None, "
+           "sequence=None)\n--\n\nOpen a span on this thread; spans nest, and threads have their own."),
+    METHOD("stop_op", calls_stop,
+           "stop_op(name)\n--\n\nClose the innermost open span of that name on this thread."),
     {NULL, NULL, 0, NULL},
 };
 
