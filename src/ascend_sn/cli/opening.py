@@ -27,7 +27,7 @@ from ascend_sn.store.jobs import jobs_of, newest_job
 from ascend_sn.store.predictions import keep_predictions
 from ascend_sn.store.upgrade import load_manifest
 
-__all__ = ["document_of", "input_of"]
+__all__ = ["document_of", "input_of", "short_process"]
 
 _COLLECT_AFTER: Final = 200_000
 """Objects made between two collections; Python's own 700 costs a tenth of the time of a small analysis."""
@@ -64,7 +64,7 @@ def document_of(
     Of an input that holds several jobs, `job` is shown, else the newest, which is then said.
     """
     chosen = selection or Selection()
-    with _short_process(), Waiting(language.text("say.reading", name=path.name)) as waiting:
+    with short_process(), Waiting(language.text("say.reading", name=path.name)) as waiting:
         location = locate(path, cache_dir=cache_dir, progress=waiting.reading)
         try:
             document = _document(location, language, chosen, job, waiting, cache_dir)
@@ -80,7 +80,7 @@ def document_of(
 
 
 @contextmanager
-def _short_process() -> Iterator[None]:
+def short_process() -> Iterator[None]:
     """Spare the process what only long ones gain by: collecting garbage often, and threads for matrix products.
 
     numpy's matrix library reads the variable, and starts its threads, when numpy is first imported.

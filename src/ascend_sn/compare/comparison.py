@@ -50,9 +50,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """What a comparison found; nothing in it has a language yet.
 
     Attributes:
-        outcome: The verdict: that of the step time, unless another metric with a limit is a regression. `cannot
+        verdict: That of the step time, unless another metric with a limit is a regression. `cannot
             compare` where there are obstacles, `scaling` where the sides are of different size.
-        decided_by: Metrics that the outcome is about.
+        decided_by: Metrics that the verdict is about.
         confidence: `low` where any of these is.
         obstacles: Why the runs cannot be compared.
         remarks: What must be said first.
@@ -65,7 +65,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         scaling: Where the sides are of different size.
     """
 
-    outcome: Outcome
+    verdict: Outcome
     decided_by: list[str]
     confidence: Literal["normal", "low"]
     obstacles: list[Message]
@@ -99,13 +99,13 @@ def compared(
     judgements, lacking, absent = _judged(base, candidate, DEFAULT_LIMITS if limits is None else limits)
     main = next((one for one in judgements if one.metric == MAIN), None)
     scaling = _scaling(base, candidate, main) if checked.is_scaling else None
-    outcome, decided_by = _outcome(judgements)
+    verdict, decided_by = _verdict(judgements)
     deciding = [one for one in judgements if one.metric in decided_by]
     divided = None
     if main is not None:
         divided = attribution(base, candidate, round(main.base), round(main.candidate))
     return Comparison(
-        outcome="scaling" if scaling else outcome,
+        verdict="scaling" if scaling else verdict,
         decided_by=[MAIN] if scaling else decided_by,
         confidence="low" if any(one.confidence == "low" for one in deciding) else "normal",
         obstacles=[],
@@ -122,7 +122,7 @@ def compared(
 
 def _not_compared(obstacles: Sequence[Message], remarks: Sequence[Message]) -> Comparison:
     return Comparison(
-        outcome="cannot compare",
+        verdict="cannot compare",
         decided_by=[],
         confidence="low",
         obstacles=list(obstacles),
@@ -156,7 +156,7 @@ def _judged(
     return judgements, lacking, absent
 
 
-def _outcome(judgements: Sequence[Judgement]) -> tuple[Verdict, list[str]]:
+def _verdict(judgements: Sequence[Judgement]) -> tuple[Verdict, list[str]]:
     """Return the verdict and the metrics that it is about."""
     worse = [one.metric for one in judgements if one.verdict == "regression"]
     if worse:

@@ -38,7 +38,7 @@ def remarks(base: RunFigures, candidate: RunFigures) -> list[str]:
 )
 def test_what_cannot_be_compared_is_said(base: dict[str, Any], candidate: dict[str, Any], said: str) -> None:
     assert obstacles(run(**base), run(**candidate)) == [said]
-    assert compared([run(**base)], [run(**candidate)]).outcome == "cannot compare"
+    assert compared([run(**base)], [run(**candidate)]).verdict == "cannot compare"
 
 
 def test_runs_of_one_side_must_belong_together() -> None:
@@ -74,7 +74,7 @@ def test_more_ranks_give_speed_up_instead_of_a_verdict() -> None:
 
     found = compared([base], [candidate])
 
-    assert found.outcome == "scaling"
+    assert found.verdict == "scaling"
     assert found.scaling is not None
     assert (found.scaling.step_ratio, found.scaling.weak_speed_up, found.scaling.weak_efficiency) == (0.8, 1.6, 0.8)
     assert (found.scaling.strong_speed_up, found.scaling.strong_efficiency) == (0.8, 0.4)
@@ -84,7 +84,7 @@ def test_another_metric_may_decide() -> None:
     base = run_of([100] * 20, work("A", 20, 1900))
     found = compared([base], [run_of([100] * 20, work("A", 20, 1000))])
 
-    assert (found.outcome, found.decided_by) == ("regression", ["utilisation"])
+    assert (found.verdict, found.decided_by) == ("regression", ["utilisation"])
 
 
 def test_a_metric_of_one_side_only_is_named() -> None:

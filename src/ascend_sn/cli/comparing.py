@@ -1,0 +1,171 @@
+"""Open and measure the runs that `compare` and `gate` name; figures of an unchanged input are taken up again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ascend_sn.cli.opening import short_process
+from ascend_sn.cli.waiting import Waiting
+from ascend_sn.errors import StoreError, UsageError
+from ascend_sn.report.language import Language
+from ascend_sn.report.printable import printable
+from ascend_sn.store import Location, locate
+from ascend_sn.store.fingerprint import code_state
+from ascend_sn.store.jobs import jobs_of
+from ascend_sn.store.upgrade import load_manifest
+
+if TYPE_CHECKING:
+    from ascend_sn.compare.audit import Audit
+    from ascend_sn.compare.comparison import Comparison
+    from ascend_sn.compare.figures import RunFigures
+    from ascend_sn.compare.restore import Recovery
+
+__all__ = ["Side", "audit_of", "measured_side", "recoveries_of"]
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One job of an input, measured."""
+
+    location: Location
+    job: str
+    figures: RunFigures
+
+
+@dataclass(frozen=True)
+class Side:
+    """The runs of one side."""
+
+    jobs: tuple[_Job, ...]
+
+    @property
+    def figures(self) -> list[RunFigures]:
+        """The figures of its runs, in the order of the command line."""
+        return [job.figures for job in self.jobs]
+
+
+def measured_side(paths: Sequence[Path], language: Language, *, cache_dir: Path | None) -> Side:
+    """Open and measure the inputs of a side; one that holds several jobs counts as so many runs.
+
+    Raises:
+        UsageError: No input.
+        AscendSnError: One that cannot be read.
+    """
+    if not paths:
+        raise UsageError("no input: name the runs to compare")
+    jobs: list[_Job] = []
+    for path in paths:
+        with short_process(), Waiting(language.text("say.reading", name=path.name)) as waiting:
+            location = locate(path, cache_dir=cache_dir, progress=waiting.reading)
+            try:
+                jobs += _jobs(location, path, waiting, language)
+            except StoreError:
+                if not location.discard():
+                    raise
+                jobs += _jobs(locate(path, cache_dir=cache_dir, progress=waiting.reading), path, waiting, language)
+    return Side(tuple(jobs))
+
+
+def recoveries_of(comparison: Comparison, side: Side) -> list[Recovery]:
+    """Say what restoring each large cause of a longer step recovers, by replay of the candidate."""
+    from ascend_sn.compare.restore import recoveries
+    from ascend_sn.compare.runs import representative
+    from ascend_sn.store import Run
+
+    at = representative(comparison, side.figures)
+    if at is None or comparison.attribution is None or comparison.attribution.difference_ns <= 0:
+        return []
+    job = side.jobs[at]
+    with short_process(), Run(job.location.folder, job.location.input, job=job.job or None) as run:
+        return recoveries(run, job.figures, comparison.attribution)
+
+
+def audit_of(
+    comparison: Comparison, base: Side, candidate: Side, applied: Sequence[str], *, cache_dir: Path | None, now_ns: int
+) -> Audit | None:
+    """Hold what the advisor predicted for the baseline against the candidate, and log what came of `applied` changes.
+
+    Raises:
+        UsageError: Changes are named, but nothing was predicted for this baseline.
+    """
+    from ascend_sn.compare.audit import audit
+    from ascend_sn.store.calibration import CALIBRATION_VERSION, Outcome, log_outcomes
+    from ascend_sn.store.predictions import kept_predictions
+
+    predictions = None
+    if len(base.jobs) == 1:
+        one = base.jobs[0]
+        predictions = kept_predictions(one.location, job=one.job, cache_dir=cache_dir)
+    found = None if predictions is None else audit(predictions, comparison, applied)
+    if found is None:
+        if applied:
+            raise UsageError("--applied: nothing was predicted for this baseline; analyze it first")
+        return None
+    outcomes = [
+        Outcome(
+            version=CALIBRATION_VERSION,
+            logged_ns=now_ns,
+            rule=row.rule,
+            change=row.change,
+            confidence=row.confidence,
+            low_ns=row.low_ns,
+            expected_ns=row.expected_ns,
+            high_ns=row.high_ns,
+            real_ns=found.real_ns,
+            base_ns=found.base_ns,
+            baseline=base.figures[0].name,
+            candidate=candidate.figures[0].name,
+        )
+        for row in found.rows
+        if row.verdict is not None
+    ]
+    if outcomes:
+        log_outcomes(outcomes, cache_dir=cache_dir)
+    return found
+
+
+def _jobs(location: Location, path: Path, waiting: Waiting, language: Language) -> list[_Job]:
+    names = jobs_of(load_manifest(location.folder))
+    called = printable(str(path))
+    found = []
+    for name in names:
+        waiting.tell(language.text("say.analysing"))
+        shown = called if len(names) == 1 else f"{called}:{printable(name)}"
+        found.append(_Job(location, name, _figures(location, name if len(names) > 1 else None, shown)))
+    return found
+
+
+def _figures(location: Location, job: str | None, name: str) -> RunFigures:
+    """Measure a job, or take up its figures where neither the input nor the code changed."""
+    from ascend_sn.compare.figures import RunFigures
+
+    of_job = sha256((job or "").encode()).hexdigest()[:12]
+    key = f"figures-{of_job}-{code_state()}.json"
+    kept = location.stored(key)
+    if kept is not None:
+        try:
+            return msgspec.structs.replace(msgspec.json.decode(kept, type=RunFigures), name=name)
+        except msgspec.MsgspecError:  # a full disk or a crash left something else in its place
+            pass
+    figures = _measured(location, job, name)
+    location.keep(key, msgspec.json.encode(figures))
+    return figures
+
+
+def _measured(location: Location, job: str | None, name: str) -> RunFigures:
+    import duckdb
+
+    from ascend_sn.compare.measure import figures_of
+    from ascend_sn.store import Run
+
+    with Run(location.folder, location.input, job=job) as run:
+        try:
+            return figures_of(run, name)
+        except (duckdb.IOException, duckdb.InvalidInputException) as error:  # a table that is damaged inside
+            raise StoreError(location.folder, f"a table cannot be read: {str(error).splitlines()[0]}") from error

@@ -1,0 +1,123 @@
+"""What of a regression would be recovered if one operator were as fast as before: by replay of the candidate's step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import msgspec
+import numpy as np
+
+from ascend_sn.analysis.operator_names import type_of
+from ascend_sn.compare.attribution import Attribution, Contribution
+from ascend_sn.compare.figures import RunFigures
+from ascend_sn.model.message import Message
+from ascend_sn.model.rows import Bool
+from ascend_sn.replay import Gain, Replay, Scale, Transform, Unpriced, Where
+from ascend_sn.replay.graph import StepGraph
+from ascend_sn.store import Run
+
+__all__ = ["Recovery", "recoveries"]
+
+_MOST: Final = 3
+_LEAST_RATIO: Final = 0.05
+"""Share of the regression that a cause must have to be worth a sentence."""
+
+
+class Recovery(msgspec.Struct, frozen=True, kw_only=True):
+    """What restoring one cause would give back.
+
+    Attributes:
+        kind: compute, communication, copy or free.
+        name: Operator, primitive, direction or cause of free time.
+        delta_ns: What it added to the step.
+        recovered_ns: What of the step would be saved with it as before.
+        recovered_ratio: Of the whole regression.
+        method: `replay`: the step was replayed with this cause as before, so that what would take its place is known;
+            `measured`: its own share, of what cannot be replayed.
+        confidence: Of the replay.
+        why_measured: Why there is no replay; null where there is.
+    """
+
+    kind: str
+    name: str
+    delta_ns: int
+    recovered_ns: int
+    recovered_ratio: float
+    method: Literal["replay", "measured"]
+    confidence: Literal["high", "medium", "low"]
+    why_measured: Message | None = None
+
+
+def recoveries(run: Run, figures: RunFigures, divided: Attribution) -> list[Recovery]:
+    """Say of the largest causes of a regression what restoring each would recover, the most first.
+
+    Args:
+        run: The candidate, opened; its median steady step is replayed.
+        figures: Its figures.
+        divided: The difference, divided.
+    """
+    if divided.difference_ns <= 0:
+        return []
+    grown = [row for row in _by_name(divided.rows) if row[1] >= _LEAST_RATIO * divided.difference_ns][:_MOST]
+    if not grown:
+        return []
+    replay = Replay.of(run) if any(kind == "compute" for (kind, _), _, _, _ in grown) else None
+    found = [_recovery(entry, replay, figures, divided) for entry in grown]
+    return sorted(found, key=lambda one: -one.recovered_ns)
+
+
+_Grown = tuple[tuple[str, str], int, int, int]
+
+
+def _by_name(rows: Sequence[Contribution]) -> list[_Grown]:
+    """Kind and name, what it added, what it took before and takes now; over all shapes, the largest first."""
+    sums: dict[tuple[str, str], list[int]] = {}
+    for row in rows:
+        if row.kind in ("concurrent", "uneven"):
+            continue
+        total = sums.setdefault((row.kind, row.name), [0, 0, 0])
+        for at, value in enumerate((row.delta_ns, row.base_total_ns, row.candidate_total_ns)):
+            total[at] += value
+    found = [(key, delta, before, after) for key, (delta, before, after) in sums.items()]
+    return sorted(found, key=lambda one: (-one[1], one[0]))
+
+
+def _recovery(entry: _Grown, replay: Replay | Unpriced | None, figures: RunFigures, divided: Attribution) -> Recovery:
+    (kind, name), delta, before, after = entry
+    gain = _replayed(name, before / after, replay, figures) if kind == "compute" and after else None
+    if isinstance(gain, Gain):
+        recovered, confidence, why = gain.expected_ns, gain.confidence, None
+    else:
+        recovered, confidence = delta, "low"
+        why = Message(gain.reason.message_id, dict(gain.reason.params)) if gain is not None else None
+    return Recovery(
+        kind=kind,
+        name=name,
+        delta_ns=delta,
+        recovered_ns=recovered,
+        recovered_ratio=recovered / divided.difference_ns,
+        method="replay" if isinstance(gain, Gain) else "measured",
+        confidence=confidence,
+        why_measured=why,
+    )
+
+
+def _replayed(
+    name: str, factor: float, replay: Replay | Unpriced | None, figures: RunFigures
+) -> Gain | Unpriced | None:
+    if replay is None or isinstance(replay, Unpriced):
+        return replay
+    # The row may stand for all operators of a type, as those of two kinds of device do.
+    ops = {row.op for row in figures.work if name in (row.op, type_of(row.operator or row.op))}
+    chosen = _kernels_of(ops, replay.graph)
+    if not bool(chosen.any()):
+        return None
+    return replay.gain(Transform.exactly("restore", Scale(np.flatnonzero(chosen), min(factor, 1.0))))
+
+
+def _kernels_of(ops: set[str], graph: StepGraph) -> Bool:
+    """Kernels whose operator type, or name where they have none, is one of these."""
+    kinds = ("compute", "fused")
+    chosen: Bool = Where(kinds=kinds, op_types=ops).mask(graph) | Where(kinds=kinds, names=ops).mask(graph)
+    return chosen

@@ -1,0 +1,68 @@
+"""From opened runs to a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ascend_sn.compare.comparison import MAIN, Comparison, compared
+from ascend_sn.compare.figures import RunFigures
+from ascend_sn.compare.measure import figures_of
+from ascend_sn.compare.metrics import metric_of
+from ascend_sn.formats.reader import shown_name
+from ascend_sn.store import Run
+
+__all__ = ["compare", "measured", "representative"]
+
+
+def compare(
+    baseline: Run | Iterable[Run], candidate: Run | Iterable[Run], *, limits: Mapping[str, float] | None = None
+) -> Comparison:
+    """Compare two runs, or two groups of runs.
+
+    An input that holds several jobs counts as so many runs.
+
+    Args:
+        baseline: Opened runs of the baseline.
+        candidate: Opened runs of the candidate.
+        limits: Change of each metric from which on it is a regression, as a ratio: `{"step_time": 0.1}` is 10 %, for
+            shares 10 points. Default: step and epoch time 0.10, utilisation 0.15, peak memory 0.05.
+
+    Returns:
+        The comparison; its `verdict` is one of regression, possible, inconclusive, no change, improved, scaling and
+        cannot compare.
+
+    Raises:
+        UnknownNameError: No metric of a name in `limits`.
+    """
+    known = None if limits is None else {metric_of(name).name: limit for name, limit in limits.items()}
+    sides = [[one for run in _runs(side) for one in measured(run)] for side in (baseline, candidate)]
+    return compared(sides[0], sides[1], known)
+
+
+def measured(run: Run, name: str | None = None) -> list[RunFigures]:
+    """Measure an opened run, each of its jobs where it holds several.
+
+    Args:
+        run: An opened run.
+        name: What to call it; default the name of the input.
+    """
+    called = name or shown_name(run.input).rpartition("/")[2] or str(run.input)
+    if run.job is not None or len(run.jobs) < 2:
+        return [figures_of(run, called)]
+    found = []
+    for job in run.jobs:
+        with Run(run.path, run.input, job=job) as one:
+            found.append(figures_of(one, f"{called}:{job}"))
+    return found
+
+
+def representative(comparison: Comparison, candidates: Sequence[RunFigures]) -> int | None:
+    """Return which of several runs stands for its side: the one whose median step is closest to the compared one."""
+    step = comparison.judgement(MAIN)
+    if step is None:
+        return None
+    return min(range(len(candidates)), key=lambda at: abs(candidates[at].median_step_ns - step.candidate))
+
+
+def _runs(side: Run | Iterable[Run]) -> list[Run]:
+    return [side] if isinstance(side, Run) else list(side)
