@@ -59,7 +59,6 @@ _ESCAPE: Final = re.compile(
     r'(\\(?:["\\/bfnrt]|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u(?![dD][89a-fA-F])[0-9a-fA-F]{4}))'
     r"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\"
 )
-_LARGE: Final = 1 << 26
 _FRONT: Final = 1 << 20
 _PADDING: Final = 64
 _MOST_THREADS: Final = 8
@@ -113,9 +112,6 @@ def scan_blocks(
                 yield reading.columns([held], last=False)
             held = block
         yield reading.columns([] if held is None else [held], last=True)
-    del block, held
-    if reading.byte_count > _LARGE:
-        _core.release_free()
 
 
 class _Reading:
@@ -139,11 +135,6 @@ class _Reading:
         self._metadata: dict[str, Any] = {}
         self._damage: list[Damage] = []
         self._byte_count = 0
-
-    @property
-    def byte_count(self) -> int:
-        """Bytes of the (expanded) file read so far."""
-        return self._byte_count
 
     def blocks(self, source: ByteSource) -> Iterator[tuple[object, int]]:
         """Scan window after window while the next one is being read; yield the rows of each and their number."""

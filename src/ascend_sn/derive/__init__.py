@@ -6,6 +6,7 @@ every format.
 
 from __future__ import annotations
 
+from ascend_sn._native.memory import release_free
 from ascend_sn.derive.launches import repair_launches
 from ascend_sn.derive.links import link_kernels
 from ascend_sn.derive.nested import nest_operators, nest_spans
@@ -18,6 +19,8 @@ __all__ = ["derive"]
 
 def derive(capture: Capture) -> None:
     """Fill the derived columns of a capture, in place; what a reader already gave is kept."""
+    row_count = sum(rows.length for rows in capture.tables.values())
+    release_free(row_count)
     nest_operators(capture)
     nest_spans(capture)
     link_kernels(capture)
@@ -25,3 +28,4 @@ def derive(capture: Capture) -> None:
     ensure_steps(capture)
     assign_steps(capture)
     assign_phases(capture)
+    release_free(row_count)

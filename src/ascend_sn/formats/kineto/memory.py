@@ -9,6 +9,8 @@ import numpy as np
 
 from ascend_sn.formats.chrome.events import Events
 from ascend_sn.formats.chrome.texts import text_column
+from ascend_sn.formats.kineto.host import Threads
+from ascend_sn.formats.kineto.owners import with_owners
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Int64, Nullable, Rows, Text, conform
 from ascend_sn.model.tables import MEMORY_EVENT
@@ -21,8 +23,10 @@ CPU_DEVICE: Final = 0
 _DEVICE_NAMES: Final = {0: "cpu", 1: "cuda", 6: "hip", 12: "xpu", 13: "mps", 18: "hpu", 19: "mtia", 20: "npu"}
 
 
-def memory_rows(memory: Events, base_ns: int, strings: Sequence[str], file: str, ledger: Ledger) -> Rows:
-    """Return allocations and frees in order of time.
+def memory_rows(
+    memory: Events, base_ns: int, strings: Sequence[str], threads: Threads, operators: Rows, file: str, ledger: Ledger
+) -> Rows:
+    """Return allocations and frees in order of time, with the operator that asked.
 
     Events without a byte count are left out and counted. The reserved total is null for host memory, whose
     allocator keeps no pool.
@@ -38,7 +42,7 @@ def memory_rows(memory: Events, base_ns: int, strings: Sequence[str], file: str,
     signed = memory.integers["Bytes"].values
     type_, reserved = memory.integers["Device Type"], memory.integers["Total Reserved"]
     on_host = type_.valid & (type_.values == CPU_DEVICE)
-    return conform(
+    rows = conform(
         MEMORY_EVENT,
         count,
         ts_ns=memory.ts + base_ns,
@@ -49,6 +53,7 @@ def memory_rows(memory: Events, base_ns: int, strings: Sequence[str], file: str,
         allocated_bytes=memory.integers["Total Allocated"],
         reserved_bytes=Nullable(reserved.values, reserved.valid & ~on_host),
     )
+    return with_owners(rows, threads.names(memory), operators) if count else rows
 
 
 def has_device_memory(memory: Events, device_type: int | None = None) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ascend_sn._native.memory import release_free
 from ascend_sn.errors import FormatError
 from ascend_sn.formats.chrome.counters import counter_rows
 from ascend_sn.formats.chrome.events import Events, lookup
@@ -39,6 +40,7 @@ def read(source: Source) -> list[Capture]:
     """
     ledger, file = Ledger(), source.relative(source.path)
     sifted = sift(source.path, file, ledger)
+    release_free(sifted.event_count)
     base_ns = header.base_time_ns(sifted.metadata, file, ledger)
     kind, tables, launch_count = tables_of(sifted, base_ns, file, ledger)
     if sifted.counter_count:
@@ -138,12 +140,15 @@ class _Build:
         signatures = inputs(dims, types, strings) if bool((dims >= 0).any()) else None
         if signatures is not None and signatures.unreadable:
             self._ledger.add(self._file, "unreadable_shapes", count=signatures.unreadable, example="left empty")
+        operators = host.operator_rows(self._host, base_ns, strings, self._threads, signatures, stacks)
         tables = {
             "step": host.step_rows(self._marks, base_ns, strings),
-            "operator": host.operator_rows(self._host, base_ns, strings, self._threads, signatures, stacks),
+            "operator": operators,
             "host_call": host.call_rows(sifted.calls, base_ns, strings, self._threads),
             "span": host.span_rows(sifted.spans, sifted.instants, base_ns, strings, self._threads),
-            "memory_event": memory.memory_rows(sifted.memory, base_ns, strings, self._file, self._ledger),
+            "memory_event": memory.memory_rows(
+                sifted.memory, base_ns, strings, self._threads, operators, self._file, self._ledger
+            ),
         }
         if stacks is not None:
             tables["stack"] = stacks.rows
