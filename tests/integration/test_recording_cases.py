@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import logging
 import runpy
 import shutil
@@ -10,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 import torch
 
@@ -255,6 +257,17 @@ def test_export_to_arrow_and_html(recorded: Profiler, tmp_path: Path) -> None:
     assert arrow == str(tmp_path / "events.arrow")
     assert page is not None
     assert Path(page).read_text(encoding="utf-8").startswith("<!")
+
+
+def test_export_to_json_and_parquet(recorded: Profiler, tmp_path: Path) -> None:
+    document = recorded.export("json", tmp_path / "analysis.json")
+    tables = recorded.export("parquet", tmp_path / "tables")
+
+    assert document is not None
+    assert json.loads(Path(document).read_text(encoding="utf-8"))["schema"].startswith("ascend-sn/analyze/")
+    assert tables is not None
+    spans = duckdb.sql(f"select count(*) from read_parquet('{tables}/span.parquet') where name = 'forward'")
+    assert spans.fetchall() == [(3,)]
 
 
 def test_export_of_nothing_and_to_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
