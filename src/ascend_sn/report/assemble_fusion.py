@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ascend_sn.advisor.facts import Facts
+from ascend_sn.analysis.registry import Missing, Need, missing_needs
 from ascend_sn.report.absence import absent
 from ascend_sn.report.document import Fusion, FusionPattern, StepGain
 from ascend_sn.report.language import Language
@@ -18,6 +19,9 @@ __all__ = ["fusion_section"]
 _PATTERNS_LISTED: Final = 100
 _PRICED: Final = 8
 """Candidates that are replayed: those with the largest savings."""
+
+_LINKS: Final = (Need("kernel", "output_shapes"), Need("operator", "module"))
+"""What ties a kernel to the next one; one of them is enough."""
 
 _BY_PATTERN: Final = """
     with summed as (
@@ -41,11 +45,17 @@ _BY_PATTERN: Final = """
 
 
 def fusion_section(facts: Facts, language: Language) -> Fusion:
-    """Return the section; without any pattern it is there and empty, as that is a result too."""
+    """Return the section; it is absent where nothing tells which kernels feed each other.
+
+    To find no pattern is a result too.
+    """
     missing = facts.missing("fusion_candidates")
     if missing is not None:
         return absent(Fusion, missing)
     patterns = facts.query("fusion_candidates", _BY_PATTERN, FusionPattern)
+    unlinked = None if patterns else _unlinked(facts)
+    if unlinked is not None:
+        return absent(Fusion, unlinked)
     counts = {state: sum(row.instances for row in patterns if row.state == state) for state in ("fused", "candidate")}
     found = Fusion(
         collected=True,
@@ -59,6 +69,18 @@ def fusion_section(facts: Facts, language: Language) -> Fusion:
     if counts["candidate"]:
         _price(found, facts, language)
     return found
+
+
+def _unlinked(facts: Facts) -> Missing | None:
+    """Say what would tie kernels together, the part that can be turned on first; None where something does."""
+    missing = [missing_needs((need,), facts.run.db) for need in _LINKS]
+    known = [one for one in missing if one is not None]
+    if len(known) < len(missing):
+        return None
+    first = min(known, key=lambda one: not one.turn_on)
+    if first.state != "collected":
+        return first
+    return Missing("missing", "neither shapes of outputs nor modules were recorded", first.turn_on)
 
 
 def _price(section: Fusion, facts: Facts, language: Language) -> None:

@@ -111,6 +111,16 @@ def test_a_saving_that_is_not_known_is_not_zero() -> None:
     assert "Without shapes" in text
 
 
+def test_where_no_kernel_is_tied_to_the_next_the_report_says_what_to_collect() -> None:
+    run = run_of(numbered([kernel(10 * at, 10, "MAR"[at % 3]) for at in range(9)]))
+    insert(run.db, "coverage", rank=0, table_name="kernel", column_name="output_shapes", state="not_requested",
+           reason="record_shapes was off", turn_on="record_shapes=True")  # fmt: skip
+
+    text = " ".join(screen(assemble(run, ENGLISH, QUIET), FUSION).split())
+
+    assert "Fusion not collected: record_shapes was off (turn on: record_shapes=True)" in text
+
+
 def test_no_pattern_is_a_result_too() -> None:
     assert "no kernel is fused" in screen(of_rows(chain("MX")), FUSION)
 

@@ -169,6 +169,42 @@ def test_python_frames_around_an_operator_are_its_stack(tmp_path: Path) -> None:
     assert rows(capture, "span", "domain") == [("python",)] * 3
 
 
+def test_memory_belongs_to_the_operator_that_asked_for_it(tmp_path: Path) -> None:
+    def memory(ts: float, tid: int = 1) -> dict[str, object]:
+        args = {"Device Type": 0, "Device Id": -1, "Addr": 77, "Bytes": 64}
+        return {"ph": "i", "s": "t", "name": "[memory]", "pid": PID, "tid": tid, "ts": ts, "args": args}
+
+    path = write(
+        tmp_path,
+        operator("aten::linear", 0, 50),
+        operator("aten::addmm", 10, 20),
+        operator("aten::empty", 12, 4),
+        operator("aten::empty", 60, 5),
+        memory(13),  # aten::empty hands it out, aten::addmm asked
+        memory(25),
+        memory(40),
+        memory(62),  # called by the program itself
+        memory(70),
+        memory(25, tid=2),
+    )
+
+    capture = captured(path)
+
+    names = dict(rows(capture, "operator", "operator_id", "name"))
+    found = [(ts, names.get(operator_id)) for ts, operator_id in rows(capture, "memory_event", "ts_ns", "operator_id")]
+    assert sorted(found, key=str) == sorted(
+        [
+            (13_000, "aten::addmm"),
+            (25_000, "aten::addmm"),
+            (25_000, None),
+            (40_000, "aten::linear"),
+            (62_000, "aten::empty"),
+            (70_000, None),
+        ],
+        key=str,
+    )
+
+
 def test_allocator_events_in_order_of_time(tmp_path: Path) -> None:
     def memory(ts: float, size: int | None, device_type: int, device: int) -> dict[str, object]:
         args = {
