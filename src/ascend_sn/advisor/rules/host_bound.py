@@ -12,6 +12,7 @@ from ascend_sn.advisor.finding import Confidence
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
+from ascend_sn.advisor.rules.host_waits import waits_per_step
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -36,6 +37,10 @@ class _Cause(msgspec.Struct):
     cause_ns: int
 
 
+class _Kernels(msgspec.Struct):
+    kernels: int
+
+
 class _Shapes(msgspec.Struct):
     once_ratio: float | None
 
@@ -55,6 +60,9 @@ def check(context: Context) -> Iterator[Claim]:
     reason = None
     if named is not None and named.cause_ns > limits["other_cause_from_ratio"] * bound.free_ns:
         reason = Message("suppressed.other-cause", {"cause": free_cause(named.cause), "cause_ns": named.cause_ns})
+    waits = waits_per_step(context, step)
+    if reason is None and waits >= limits["separated_from_ratio"] * _kernels_per_step(context, step):
+        reason = Message("suppressed.waits-between", {"wait_count": round(waits, 1), "rule": "R-HOST-2"})
     once_ratio = _shapes_seen_once(context, step)
     unsteady = once_ratio is not None and once_ratio >= limits["shapes_once_from_ratio"]
     confidence: Confidence = "low" if unsteady else "high"
@@ -125,6 +133,16 @@ def _causes(context: Context, step: MedianStep) -> list[_Cause]:
         step_id=step.step_id,
         scope=step.scope,
     )
+
+
+def _kernels_per_step(context: Context, step: MedianStep) -> float:
+    rows = context.facts.query(
+        "kernel_statistics",
+        "select coalesce(sum(calls), 0)::bigint as kernels from result where profile_id = $profile_id",
+        _Kernels,
+        profile_id=step.profile_id,
+    )
+    return rows[0].kernels / step.step_count if rows else 0.0
 
 
 def _shapes_seen_once(context: Context, step: MedianStep) -> float | None:

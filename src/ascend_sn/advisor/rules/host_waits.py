@@ -16,7 +16,7 @@ from ascend_sn.advisor.small_kernels import small_kernels
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
 
-__all__ = ["RULE"]
+__all__ = ["RULE", "waits_per_step"]
 
 
 class _Stack(msgspec.Struct):
@@ -57,6 +57,12 @@ def check(context: Context) -> Iterator[Claim]:
     ]
     if found:
         yield _waits(context, *max(found, key=lambda pair: _per_step(*pair)))
+
+
+def waits_per_step(context: Context, step: MedianStep) -> float:
+    """Return how often the host of a rank waits for its device in a step."""
+    waits = [pause for pause in context.facts.query("host_pauses", _PAUSES, _Pause) if pause.kind != "launch_blocking"]
+    return sum(pause.calls for pause in waits if pause.profile_id == step.profile_id) / step.step_count
 
 
 def _may_be_set(context: Context, profile_id: int, waits: list[_Pause]) -> bool:

@@ -13,6 +13,7 @@ from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
+from ascend_sn.advisor.rules.host_waits import waits_per_step
 from ascend_sn.advisor.small_kernels import SmallKernels, small_kernels
 
 if TYPE_CHECKING:
@@ -25,10 +26,6 @@ class _Pattern(msgspec.Struct):
     pattern: str
     op_types: str
     instances: int
-
-
-class _Waits(msgspec.Struct):
-    calls: int | None
 
 
 def check(context: Context) -> Iterator[Claim]:
@@ -78,8 +75,7 @@ def _reason(context: Context, step: MedianStep, small: SmallKernels) -> Message 
     limits = context.limits
     if small.graph_launched >= limits["graph_from_ratio"] * small.kernels:
         return Message("suppressed.graph-mode", {"graph_ratio": small.graph_launched / small.kernels})
-    rows = context.facts.query("host_pauses", _WAITS, _Waits, profile_id=step.profile_id)
-    waits = ((rows[0].calls if rows else None) or 0) / step.step_count
+    waits = waits_per_step(context, step)
     if waits >= limits["separated_from_ratio"] * small.small_per_step:
         return Message("suppressed.waits-between", {"wait_count": round(waits, 1), "rule": "R-HOST-2"})
     return None
@@ -91,11 +87,6 @@ _PATTERNS: Final = """
     where profile_id = $profile_id and state = 'candidate'
     order by saving_ns desc nulls last, before_ns desc, op_types
     limit 10
-"""
-_WAITS: Final = """
-    select sum(calls)::bigint as calls
-    from result
-    where profile_id = $profile_id and kind in ('sync', 'implicit_sync')
 """
 
 RULE = Rule("R-OP-1", "small-operators", "compute", "code", check)
