@@ -15,7 +15,8 @@ __all__ = ["Requests", "requests"]
 class Requests(msgspec.Struct, kw_only=True):
     """The requests of one profile: means of the parts, percentiles of the whole, ns.
 
-    `source` is `request` or, where the marked steps of a profile that does not train stand for requests, `step`.
+    `source` is `request` or, where the marked steps of a profile with a forward phase and no training stand for requests,
+    `step`.
     `slow_stage` is the part that slow requests spend most more time in, `slow_excess_ns` how much more than usual.
     """
 
@@ -50,7 +51,8 @@ _REQUESTS: Final = """
         select profile_id, arg_max(stage, p99_ns - p50_ns)       as slow_stage,
                round(max(p99_ns - p50_ns))::bigint              as slow_excess_ns
         from result
-        where stage <> 'total'
+        where stage <> 'total' and (
+            source = 'request' or profile_id in (select profile_id from operator where phase = 'forward'))
         group by profile_id
     )
     select profile_id, any_value(rank) as rank, any_value(source) as source, max(requests) as requests,

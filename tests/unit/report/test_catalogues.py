@@ -34,6 +34,7 @@ FAMILIES = {
     "cause": ("compute", "data", "host", "copy"),
     "cli": (),
     "column": (),
+    "copy": ("h2d", "d2h", "d2d", "h2h", "unknown"),
     "direction": ("normal", "slight", "severe", "extreme", "wait", "idle", "unknown"),
     "fusion": ("fused", "candidate"),
     "grade": ("normal", "slight", "severe", "extreme"),
@@ -60,6 +61,7 @@ FAMILIES = {
         for code in rules.CODES
         for part in ("title", "message", "advice", "verify", "why", "not-when")
     ),
+    "stage": ("copy_in", "inference", "copy_out", "gap"),
     "verdict": ("cpu-capture", "host-capture"),
 }
 

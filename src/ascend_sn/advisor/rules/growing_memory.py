@@ -18,6 +18,9 @@ from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
 
 __all__ = ["RULE"]
 
+PROCESS: Final = "process"
+"""Component that stands for the resident memory of the process."""
+
 _PHASES: Final = ("data", "forward", "backward", "optimizer")
 
 
@@ -71,7 +74,7 @@ def _leak(context: Context, curve: _Curve, alike: list[_Curve]) -> Claim:
     return Claim(
         params={
             "rank": "?" if curve.rank is None else curve.rank,
-            "component": curve.component,
+            "component": _name(curve),
             "slope_bytes": round(slope),
             "growth_bytes": round(curve.growth_bytes or 0.0),
             "steps_count": curve.steps,
@@ -119,7 +122,7 @@ def _cache(curve: _Curve) -> Claim:
     return Claim(
         params={
             "rank": "?" if curve.rank is None else curve.rank,
-            "component": curve.component,
+            "component": _name(curve),
             "growth_bytes": round(curve.growth_bytes or 0.0),
             "steps_count": curve.steps,
             "floor_bytes": curve.last_floor_bytes or 0,
@@ -145,6 +148,10 @@ def _cache(curve: _Curve) -> Claim:
         severity="info",
         in_plan=False,
     )
+
+
+def _name(curve: _Curve) -> Message | str:
+    return Message("memory.process") if curve.component == PROCESS else curve.component
 
 
 def _grew(context: Context, curve: _Curve) -> bool:

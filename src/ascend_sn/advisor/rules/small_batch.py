@@ -88,7 +88,7 @@ def check(context: Context) -> Iterator[Claim]:
             {"projected_bytes": memory.projected_bytes, "capacity_bytes": memory.capacity_bytes},
         ),
         changes=(_doubled,),
-        at_stake_ns=round(fixed_ratio(worst) * worst.window_ns),
+        at_stake_ns=round(fixed_ratio(worst) * worst.window_ns / 2),  # twice the batch shares it among two
         suppressed_by=_held_back(context, moved.get(worst.profile_id), memory),
         texts=_texts(use, memory),
         confidence="medium" if memory.projected_ratio is None else "high",
@@ -183,4 +183,4 @@ _USES: Final = """
 """
 _MOVED: Final = "select profile_id, exposed_transit_ratio, exposed_share_ratio from result where window_ns > 0"
 
-RULE = Rule("R-BS-1", "small-batch", "compute", "config", check, needs=("step_phases",))
+RULE = Rule("R-BS-1", "small-batch", "compute", "model", check, needs=("step_phases",))

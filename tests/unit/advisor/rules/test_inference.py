@@ -73,11 +73,29 @@ def test_a_tiny_model_needs_a_larger_batch_instead() -> None:
     assert found(served([(50, 100, 50)] * 10), "R-INF-1") is not None
 
 
-def test_training_has_no_requests() -> None:
+def steps_only(phase: str) -> DuckDBPyConnection:
+    """The same without requests: each is a marked step."""
     db = served([(150, 800, 50)] * 10)
+    db.execute("""
+        insert into step by name
+        select profile_id, rank, span_id::integer as step_id, span_id as step, ts_ns, dur_ns, 'mark' as origin from span
+    """)
     db.execute("delete from span")
+    insert(db, "operator", rank=0, operator_id=0, thread="main", name="model", ts_ns=0, dur_ns=1, self_ns=1, depth=0,
+           phase=phase)  # fmt: skip
+    return db
 
-    assert advised(db, "R-INF-1", "R-INF-2").findings == ()
+
+def test_steps_of_a_forward_pass_alone_are_requests() -> None:
+    assert found(steps_only("forward"), "R-INF-1") is not None
+
+
+def test_steps_of_which_nothing_says_that_they_infer_are_not() -> None:
+    assert advised(steps_only("other"), "R-INF-1", "R-INF-2").quiet == ("R-INF-1", "R-INF-2")
+
+
+def test_steps_that_train_are_no_requests() -> None:
+    assert advised(steps_only("backward"), "R-INF-1", "R-INF-2").quiet == ("R-INF-1", "R-INF-2")
 
 
 def test_a_slow_tail_is_found_with_what_it_spends_the_time_in() -> None:
