@@ -173,7 +173,7 @@ def main() -> None:
                 folders = {variant: Path(scratch) / f"{turn}-{program}-{at}" for at, variant in enumerate(variants)}
                 _run(program, folders)
                 for variant, folder in folders.items():
-                    with sn.open(folder) as run:
+                    with sn.open(folder, cache_dir=Path(scratch) / "cache") as run:
                         measured[program, variant].append(_step_ms(run))
                         priced = [cell for cell in mine if cell.before == variant]
                         replay = Replay.of(run) if priced else None
