@@ -84,7 +84,8 @@ def plan_device(db: DuckDBPyConnection, window: Window, tasks: Tasks) -> DeviceP
         {"profile": window.profile_id},
     ).fetchall()
     own = device[~tasks.carried[device]]
-    order = stream_order(device, lane[device], tasks)
+    known = np.where(tasks.launcher >= 0, moment, np.iinfo(np.int64).min)
+    order = stream_order(device, lane[device], tasks, known)
     events = event_pairs(tasks, own, lane[own], moment[own], flows)
     return DevicePlan(
         task=device,

@@ -108,16 +108,18 @@ class StreamOrder:
     last: Int64
 
 
-def stream_order(device: Int64, lane: Int64, tasks: Tasks) -> StreamOrder:
+def stream_order(device: Int64, lane: Int64, tasks: Tasks, launched: Int64) -> StreamOrder:
     """Order the tasks of each stream by their start.
 
     Args:
         device: Device tasks.
         lane: Stream of each.
         tasks: All tasks.
+        launched: When each task was launched, ns; before everything where that is not known.
 
     Returns:
-        Every task but the first of each stream, with its predecessor. A least gap of more than 30 us counts as none.
+        Every task but the first of each stream, with its predecessor. The least gap is that before tasks that were
+        launched while their predecessor ran: any other task came late by itself. One of more than 30 us counts as none.
     """
     order = np.lexsort((tasks.row_id[device], tasks.end[device], tasks.start[device], lane))
     ordered, lane = device[order], lane[order]
@@ -125,7 +127,7 @@ def stream_order(device: Int64, lane: Int64, tasks: Tasks) -> StreamOrder:
     task, previous = ordered[1:][same], ordered[:-1][same]
     gap = tasks.start[task] - tasks.end[previous]
     least = np.full(int(lane.max(initial=-1)) + 1, _NEVER, np.int64)
-    apart = gap >= 0
+    apart = (gap >= 0) & (launched[task] <= tasks.end[previous])
     np.minimum.at(least, lane[1:][same][apart], gap[apart])
     # What lies between kernels that do not follow at once is no hand-over.
     least[least > SCHEDULING_NS] = 0
