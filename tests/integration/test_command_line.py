@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import jsonschema
@@ -80,17 +82,17 @@ def test_the_report_of_real_ranks_is_one_small_file(tmp_path: Path, code: str) -
 
 @requires_shared
 @pytest.mark.parametrize(
-    "words",
+    ("words", "said"),
     [
-        ("report", "--input", "D", "--output", "r.html"),
-        ("analyze", "--input", "D", "--output", "out/report.html", "--op_time_threshold", "1.0"),
-        ("analyze", "--input", "D", "--fusion_report", "True"),
-        ("analyze", "--input", "D", "--memory_report", "True"),
-        ("analyze", "--input", "D", "--comm_report", "True"),
-        ("analyze", "--input", "D", "--top_k", "20"),
+        (("report", "--input", "D", "--output", "r.html"), "Communication limits"),
+        (("analyze", "--input", "D", "--output", "out/report.html", "--op_time_threshold", "1.0"), ""),
+        (("analyze", "--input", "D", "--fusion_report", "True"), "Could be fused"),
+        (("analyze", "--input", "D", "--memory_report", "True"), "Memory by operator"),
+        (("analyze", "--input", "D", "--comm_report", "True"), "Exposed communication"),
+        (("analyze", "--input", "D", "--top_k", "20"), "top 20 of 33"),
     ],
 )
-def test_the_spellings_of_the_guides_work_as_written(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_the_spellings_of_the_guides_work_as_written(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
     (tmp_path / "out").mkdir()
     source = LEVEL1 / "rank0_ascend_pt"
 
@@ -98,13 +100,20 @@ def test_the_spellings_of_the_guides_work_as_written(tmp_path: Path, words: tupl
 
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
+    assert said in done.stdout
 
 
 @requires_shared
-def test_top_k_shows_as_many_rows() -> None:
-    done = ascend_sn("analyze", LEVEL1 / "rank0_ascend_pt", "--top_k", "20")
+def test_the_memory_report_counts_the_rows_of_the_profiler() -> None:
+    # operator_memory.csv of rank 0: its rows are allocations.
+    with (LEVEL1 / "rank0_ascend_pt" / "ASCEND_PROFILER_OUTPUT" / "operator_memory.csv").open(newline="") as file:
+        counts = Counter(row["Name"] for row in csv.DictReader(file))
 
-    assert "top 20 of 33" in done.stdout
+    document = json.loads(ascend_sn("analyze", LEVEL1 / "rank0_ascend_pt", "--format", "json").stdout)
+
+    rows = {row["operator_name"]: row["allocation_count"] for row in document["memory"]["operators"]}
+    assert {name: rows[name] for name in counts} == dict(counts)
+    assert document["memory"]["total"]["allocation_count"] == sum(counts.values())
 
 
 def test_the_demo_trains_analyses_and_writes_its_report(tmp_path: Path) -> None:

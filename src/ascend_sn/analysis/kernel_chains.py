@@ -29,6 +29,9 @@ NOT_FUSED: Final = (
     "oneslike",
     "fill",
     "dropoutgenmask",
+    "empty",
+    "emptylike",
+    "emptystrided",
     "dsagenbitmask",
 )
 """Kernels that are no part of a fusion: they prepare or convert memory."""

@@ -84,7 +84,7 @@ def _unlinked(facts: Facts) -> Missing | None:
 
 
 def _price(section: Fusion, facts: Facts, language: Language) -> None:
-    """Replay the median step with each of the best candidates fused."""
+    """Replay the median step with each of the best candidates fused, as far as their savings are known."""
     from ascend_sn.replay import Unpriced
 
     replay = facts.replay
@@ -93,7 +93,7 @@ def _price(section: Fusion, facts: Facts, language: Language) -> None:
         known = reason is not None and language.has(reason.message_id)
         section.unpriced = language.text(reason.message_id, **reason.params) if known and reason else ""
         return
-    candidates = [row for row in section.patterns if row.state == "candidate"]
+    candidates = [row for row in section.patterns if row.state == "candidate" and row.saving_ns is not None]
     for row in candidates[:_PRICED]:
         row.gain = _gain(replay, row.op_types)
 

@@ -154,15 +154,17 @@ def write_memory_details(blocks: Blocks, section: Memory, view: View) -> None:
         blocks.console.print()
         holders = view.rows(spots.holders, _ROWS)
         blocks.noted("memory.hot-spots", hot_spots_note(spots, len(holders), language))
-        table = blocks.table("", "column.held", "column.share", "column.blocks", "column.module")
+        table = blocks.table("", "column.held", "column.share", "column.blocks")
+        if any(holder.module for holder in holders):
+            table.add_column(language.text("column.module"), no_wrap=True)
         for holder in holders:
-            table.add_row(
+            cells = [
                 name_text(holder.operator_name, 34),
                 bytes_text(holder.held_bytes),
                 known_share(holder.share_ratio),
-                count_text(holder.block_count),
-                name_text(holder.module, 24) if holder.module else "",
-            )
+            ]
+            module = [name_text(holder.module, 24)] if holder.module else []
+            table.add_row(*cells, count_text(holder.block_count), *module)
         blocks.show(table)
 
 

@@ -107,7 +107,7 @@ def test_a_saving_that_is_not_known_is_not_zero() -> None:
 
     text = screen(of_rows(numbered(rows)), FUSION)
 
-    assert line_of(text, "M+A") == "M+A 3 0 % 60 ns - -"
+    assert line_of(text, "M+A") == "M+A 3 0 % 60 ns - -"  # and no price on top of it
     assert "Without shapes" in text
 
 
