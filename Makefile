@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 NATIVE := $(wildcard hatch_build.py) $(shell find src -name '*.c' -o -name '*.h' -o -name '*.po')
 SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '*.so' -not -name '*.mo')
 
-BENCHMARKS := ingest peers intervals memory native_scan native_intervals native_dag native_ring native_pyramid
+BENCHMARKS := ingest peers intervals memory native_scan native_intervals native_dag native_ring native_pyramid recording prediction
 FUZZ_MINUTES ?= 1
 FUZZ_RUNS ?= 2000
 
@@ -58,6 +58,7 @@ format: venv
 	$(BIN)/ruff check --fix .
 
 bench: venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python -m benchmarks.$$script || exit 1; done
 
 fuzz: venv

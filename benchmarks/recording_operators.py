@@ -136,7 +136,7 @@ else:
 )
 
 
-def print_operator_overhead(pairs: int = 40, count: int = 6) -> None:
+def print_operator_overhead(pairs: int = 100, count: int = 4) -> None:
     """Print the extra cost of operators against plain torch.profiler, of marked modules and of nothing at all."""
     print("| a training step | without ms | with ms | extra % (median of pairs) | upper 95 % bound | reach |")
     print("|---|---:|---:|---:|---:|---:|")
