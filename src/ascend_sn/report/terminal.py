@@ -176,7 +176,8 @@ class _Screen(Blocks):
             spread = "breakdown.steady" if duration_text(low) == duration_text(high) else "breakdown.spread"
             notes.append(self.language.text(spread, count=max(counts), low_ns=low, high_ns=high))
         waiting = [row for row in self.document.breakdown.input_pipeline if row.grade != "none"]
-        if waiting:
+        said = any(statement.message_id == "verdict.data-limits" for statement in self.document.verdict)
+        if waiting and not said:
             notes.append(input_text(max(waiting, key=lambda row: row.data_share_ratio), self.language))
         first = ranks[0]
         if len(ranks) == 1 and first.stage_ns is not None and first.preparing_ns:

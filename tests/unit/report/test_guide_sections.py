@@ -244,13 +244,25 @@ def test_hot_spots_are_who_holds_the_peak() -> None:
     assert [(row.operator_name, row.held_bytes) for row in spots.holders] == [("a", 5), ("c", 5), ("b", 2)]
 
 
+def loading(data_ns: int, rest_ns: int) -> Document:
+    whole = data_ns + rest_ns
+    db = timeline(
+        f"r0 step |{'1' * whole}|\nr0 host |{'d' * data_ns}{'f' * rest_ns}|\nr0 s1 |{'.' * data_ns}{'A' * rest_ns}|"
+    )
+    return assemble(DrawnRun(db), ENGLISH, QUIET)
+
+
 def test_waiting_for_data_is_told_with_its_verdict() -> None:
-    # 45 of 100 ns wait for data: more than 0.8 of the other 55
-    db = timeline(f"r0 step |{'1' * 100}|\nr0 host |{'d' * 45}{'f' * 55}|\nr0 s1 |{'.' * 45}{'A' * 55}|")
+    text = " ".join(screen(loading(12, 55), View()).split())
 
-    text = " ".join(screen(assemble(DrawnRun(db), ENGLISH, QUIET), View()).split())
+    assert "Waiting for data takes 12 ns of a step on rank 0 (18 %), the rest 55 ns; bottleneck: not data." in text
 
-    assert "Waiting for data takes 45 ns of a step on rank 0 (45 %), the rest 55 ns; bottleneck: data." in text
+
+def test_what_the_verdict_says_of_data_is_not_said_twice() -> None:
+    text = " ".join(screen(loading(45, 55), View()).split())
+
+    assert "Data loading limits this job: on rank 0 45 ns of 100 ns per step (45 %) is waiting for data." in text
+    assert "Waiting for data takes" not in text
 
 
 def test_operators_have_the_columns_of_the_guide() -> None:
