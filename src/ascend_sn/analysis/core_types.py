@@ -31,6 +31,9 @@ CHILDREN_AT_MOST: Final = 0.1
 """Share of an operator's time that operators inside it which launch kernels, allocate or make views may take for it to
 count as host work."""
 
+COPY_OPERATORS: Final = ("copy_", "_to_copy", "_copy_from", "_copy_from_and_resize", "clone")
+"""Operators (without `aten::`) that may be a copy between host and device, which not every capture records."""
+
 _TYPES: Final = {
     "profile_id": "integer",
     "rank": "integer",
@@ -54,8 +57,8 @@ def core_types(db: DuckDBPyConnection) -> DuckDBPyRelation:
     `ai_cpu`: kernels on the AI CPU. `vector_core`: matrix products, convolutions or attention on a vector core.
     `host_fallback`: a framework operator (`namespace::name`) on an accelerator's host that launched no kernel, neither
     itself nor inside (operators that did, allocations and views may take a tenth of its time), while the device was
-    free; views, allocations and waits are left out, and so is everything when fewer than half of the kernels are
-    linked to an operator. Inside another fallback only the outer one counts.
+    free; views, allocations, copies and waits are left out, and so is everything when fewer than half of the kernels
+    are linked to an operator. Inside another fallback only the outer one counts.
 
     Args:
         db: A connection with the tables `profile`, `kernel`, `operator`, `host_call`, `step`.
@@ -240,14 +243,19 @@ def _kernel_less(db: DuckDBPyConnection, profile_id: int, calls: str) -> dict[st
               and coalesce(children_ns, 0) <= $children * dur_ns
               and name similar to '[A-Za-z_0-9]+::[A-Za-z_0-9.]+'
               and not name like 'autograd::%' and not name like 'c10d::%'
-              and regexp_replace(name, '^aten::', '') not in (select unnest($metadata))
+              and regexp_replace(name, '^aten::', '') not in (select unnest($metadata) union all select unnest($copies))
         )
         select name, ts_ns, dur_ns
         from quiet
         where parent_id is null or parent_id not in (select operator_id from quiet)
         order by ts_ns, operator_id
         """,
-        {"profile": profile_id, "metadata": metadata_operators(), "children": CHILDREN_AT_MOST},
+        {
+            "profile": profile_id,
+            "metadata": metadata_operators(),
+            "copies": list(COPY_OPERATORS),
+            "children": CHILDREN_AT_MOST,
+        },
     ).fetchnumpy()
 
 

@@ -107,6 +107,18 @@ def _known_rows(_db: DuckDBPyConnection) -> dict[tuple[str, str | None], bool]:
 
 
 def _explain(need: Need, db: DuckDBPyConnection) -> Missing:
+    """Say why a need is not met: what `coverage` says of it, or of the alternative that can be turned on."""
+    names = [(need.table, need.column), *((table, column or None) for table, _, column in
+             (name.partition(".") for name in need.alternatives))]  # fmt: skip
+    told = [_told(db, table, column) for table, column in names]
+    known = [one for one in told if one is not None]
+    if not known:
+        what = need.table if need.column is None else f"{need.table}.{need.column}"
+        return Missing("missing", f"the capture holds no {what}", "")
+    return next((one for one in known if one.state != "collected"), known[0])
+
+
+def _told(db: DuckDBPyConnection, table: str, column: str | None) -> Missing | None:
     rows = db.execute(
         """
         select state, reason, turn_on
@@ -115,10 +127,6 @@ def _explain(need: Need, db: DuckDBPyConnection) -> Missing:
         order by state = 'missing' desc, column_name is null, profile_id
         limit 1
         """,
-        {"table": need.table, "column": need.column},
+        {"table": table, "column": column},
     ).fetchall()
-    if not rows:
-        what = need.table if need.column is None else f"{need.table}.{need.column}"
-        return Missing("missing", f"the capture holds no {what}", "")
-    ((state, reason, turn_on),) = rows
-    return Missing(state, reason or "", turn_on or "")
+    return Missing(rows[0][0], rows[0][1] or "", rows[0][2] or "") if rows else None

@@ -54,6 +54,26 @@ def test_an_operator_that_waits_for_the_device_is_no_fallback() -> None:
     assert results(core_types, fallback(call("aclrtSynchronizeStream", 10, 2))) == []
 
 
+def test_an_operator_that_spends_its_time_on_allocation_is_no_fallback() -> None:
+    rows = numbered([
+        operator("aten::mm", 0, 2), operator("aten::ones", 12, 10),
+        operator("aten::empty", 12, 9, parent_id=1, depth=1), operator("aten::mm", 25, 2),
+        kernel(0, 10, operator_id=0), kernel(30, 10, operator_id=3),
+    ])  # fmt: skip
+
+    assert results(core_types, rows) == []
+
+
+@pytest.mark.parametrize("name", ["aten::copy_", "aten::_to_copy"])
+def test_a_copy_that_was_not_recorded_is_no_fallback(name: str) -> None:
+    rows = numbered([
+        operator("aten::mm", 0, 2), operator(name, 12, 10), operator("aten::mm", 25, 2),
+        kernel(0, 10, operator_id=0), kernel(30, 10, operator_id=2),
+    ])  # fmt: skip
+
+    assert results(core_types, rows) == []
+
+
 def test_an_operator_whose_child_launched_is_no_fallback() -> None:
     assert results(core_types, fallback(kernel(12, 2, operator_id=2))) == []
 

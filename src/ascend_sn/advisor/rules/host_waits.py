@@ -49,7 +49,7 @@ def check(context: Context) -> Iterator[Claim]:
         if pause.profile_id in steps and often and _may_be_set(context, pause.profile_id, waits):
             yield _blocking_launches(context, pause, steps[pause.profile_id], waits)
             return
-    found = [(step, _regular(context, step, waits)) for step in steps.values()]
+    found = [(step, _regular(step, waits, context.limits["waits_from_count"])) for step in steps.values()]
     found = [
         (step, own)
         for step, own in found
@@ -60,9 +60,9 @@ def check(context: Context) -> Iterator[Claim]:
 
 
 def waits_per_step(context: Context, step: MedianStep) -> float:
-    """Return how often the host of a rank waits for its device in a step."""
+    """Return how often the host of a rank waits for its device in every step."""
     waits = [pause for pause in context.facts.query("host_pauses", _PAUSES, _Pause) if pause.kind != "launch_blocking"]
-    return sum(pause.calls for pause in waits if pause.profile_id == step.profile_id) / step.step_count
+    return sum(pause.calls for pause in _regular(step, waits)) / step.step_count
 
 
 def _may_be_set(context: Context, profile_id: int, waits: list[_Pause]) -> bool:
@@ -76,13 +76,13 @@ def _may_be_set(context: Context, profile_id: int, waits: list[_Pause]) -> bool:
     return 2 * asked_for < sum(pause.calls for pause in mine)
 
 
-def _regular(context: Context, step: MedianStep, waits: list[_Pause]) -> list[_Pause]:
+def _regular(step: MedianStep, waits: list[_Pause], per_step: float = 1) -> list[_Pause]:
     """Waits of one rank that come back in every step.
 
     Without marked steps only those inside an operator are known to be the program's own, and none of them to recur
     unless it is seen twice.
     """
-    least = context.limits["waits_from_count"] * (2 if step.scope == WHOLE_CAPTURE else step.step_count)
+    least = per_step * (2 if step.scope == WHOLE_CAPTURE else step.step_count)
     mine = [pause for pause in waits if pause.profile_id == step.profile_id]
     if step.scope == WHOLE_CAPTURE:
         mine = [pause for pause in mine if pause.operator_name is not None]

@@ -66,9 +66,17 @@ def test_waiting_for_data_is_left_to_its_own_rule() -> None:
     db = stepped("..........AAAAAAAAAA", ".........A..........", host="dddddddd.f..........")
 
     assert suppressed(db, "R-HOST-1") == ["suppressed.other-cause"]
-    assert advised(db, "R-HOST-1", thresholds=["R-HOST-1.other_cause_from_ratio=0.9"]).suppressed[:1] != [
-        "suppressed.other-cause"
+    assert suppressed(db, "R-HOST-1", thresholds=["R-HOST-1.other_cause_from_ratio=1"]) != ["suppressed.other-cause"]
+
+
+def test_no_graph_is_advised_across_waits() -> None:
+    # Two kernels and a wait: more than one wait for five kernels.
+    kernels, host = "........AAAA....BBBB....", "..ffffffffffffffff......"
+
+    assert suppressed(stepped(kernels, ".....AAA.sss.BBB........", host=host), "R-HOST-1") == [
+        "suppressed.waits-between"
     ]
+    assert suppressed(stepped(kernels, ".....AAA.....BBB........", host=host), "R-HOST-1") == []
 
 
 def changing(shapes: list[str]) -> DuckDBPyConnection:
