@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import ascend_sn
-from ascend_sn.cli.main import COMMANDS, main
+from ascend_sn.cli.main import main
 from tests.integration.case_truth import TRUTHS
 from tests.shared_data import requires_shared, shared_path, shared_root
 
@@ -25,8 +25,6 @@ UNMEASURED: dict[tuple[str, str], str] = {}
 
 # What is not there yet, by case and command line.
 UNSAID: dict[tuple[str, str], str] = {}
-
-MISSING_COMMANDS = {"compare": "comparison of two runs", "gate": "gate"}
 
 
 def _cases() -> list[Path]:
@@ -56,7 +54,7 @@ def _checks() -> Iterator[Any]:
             continue
         for number, run in enumerate(json.loads(path.read_text(encoding="utf-8"))["runs"]):
             said = " ".join(run["command"])
-            reason = UNSAID.get((case.name, said)) or MISSING_COMMANDS.get(run["command"][0])
+            reason = UNSAID.get((case.name, said))
             marks = () if reason is None else (pytest.mark.notimpl(reason=reason),)
             yield pytest.param(case.name, run, marks=marks, id=f"{case.name.partition('_')[0]}-{number}-{said}")
 
@@ -109,10 +107,6 @@ def test_the_fourth_dialect_gives_the_same_kernels() -> None:
 
 def test_no_case_and_no_query_is_forgotten() -> None:
     assert {case.name: set(truth_of(case)) for case in _cases()} == {case: set(keys) for case, keys in TRUTHS.items()}
-
-
-def test_what_is_said_to_be_missing_is_missing() -> None:
-    assert [command for command in MISSING_COMMANDS if command in COMMANDS] == []
 
 
 def _state(folder: Path) -> str:

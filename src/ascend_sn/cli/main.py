@@ -35,6 +35,8 @@ COMMANDS: Final = (
     "report",
     "query",
     "export",
+    "compare",
+    "gate",
     "doctor",
     "demo",
     "ingest",

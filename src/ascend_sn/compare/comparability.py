@@ -33,7 +33,10 @@ class Comparability:
 
 def comparability(base: Sequence[RunFigures], candidate: Sequence[RunFigures]) -> Comparability:
     """Look at what stands against comparing a candidate with a baseline."""
-    obstacles = [*_unusable(base, "baseline"), *_unusable(candidate, "candidate")]
+    obstacles = [
+        *_unusable(base, Message("compare.the-baseline")),
+        *_unusable(candidate, Message("compare.the-candidate")),
+    ]
     setup = [*_size(base, candidate), *_structure(base, candidate), *_devices(base, candidate)]
     remarks = [*setup, *_steps(base, candidate), *_damage(base, candidate), *_versions(base, candidate)]
     return Comparability(
@@ -44,22 +47,22 @@ def comparability(base: Sequence[RunFigures], candidate: Sequence[RunFigures]) -
     )
 
 
-def _unusable(runs: Sequence[RunFigures], side: str) -> Iterator[Message]:
+def _unusable(runs: Sequence[RunFigures], side: Message) -> Iterator[Message]:
     """Runs without steps or device data, and runs of one side that do not belong together."""
-    of_side = Message(f"compare.the-{side}")
     for run in runs:
         if run.silent_ranks:
             ranks = ", ".join("?" if rank is None else str(rank) for rank in run.silent_ranks[:_NAMED])
-            yield Message("compare.no-device-data", {"side": of_side, "run": run.name, "ranks": ranks})
+            yield Message("compare.no-device-data", {"side": side, "run": run.name, "ranks": ranks})
         elif not run.steps:
-            yield Message("compare.empty", {"side": of_side, "run": run.name})
-    for what, found in (("size", _sizes(runs)), ("kind", {tuple(run.device_kinds) for run in runs})):
-        if len(found) > 1:
-            values = ", ".join(sorted("+".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in found))
-            yield Message(f"compare.mixed-{what}", {"side": of_side, "values": values})
+            yield Message("compare.empty", {"side": side, "run": run.name})
+    sizes, kinds = _sizes(runs), {"+".join(run.device_kinds) for run in runs}
+    if len(sizes) > 1:
+        yield Message("compare.mixed-size", {"side": side, "values": ", ".join(map(str, sorted(sizes)))})
+    if len(kinds) > 1:
+        yield Message("compare.mixed-kind", {"side": side, "values": ", ".join(sorted(kinds))})
     scopes = {run.scope for run in runs}
     if len(scopes) > 1:
-        yield Message("compare.mixed-steps", {"side": of_side})
+        yield Message("compare.mixed-steps", {"side": side})
 
 
 def _lost_ranks(base: Sequence[RunFigures], candidate: Sequence[RunFigures]) -> Iterator[Message]:

@@ -62,6 +62,14 @@ class GateSettings:
             found = found._with_limit(name, text.strip().removesuffix("%").strip(), "")
         return found
 
+    def with_switches(self, *, strict: bool, require_confidence: bool) -> GateSettings:
+        """Return them with switches turned on; one that is on stays on."""
+        return replace(
+            self,
+            strict=self.strict or strict,
+            require_confidence=self.require_confidence or require_confidence,
+        )
+
     def only(self, names: Iterable[str]) -> GateSettings:
         """Return them for some metrics alone; no names leave them as they are.
 

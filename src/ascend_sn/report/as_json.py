@@ -9,7 +9,7 @@ import msgspec
 from ascend_sn.report.document import SCHEMA, Document
 from ascend_sn.report.health_page import DOCTOR_SCHEMA, DoctorDocument
 
-__all__ = ["analyze_schema", "doctor_schema", "json_text"]
+__all__ = ["analyze_schema", "doctor_schema", "json_text", "schema_of"]
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -21,15 +21,16 @@ def json_text(document: msgspec.Struct) -> str:
 
 def analyze_schema() -> dict[str, Any]:
     """Return the JSON Schema of `analyze --format json`."""
-    return _schema(Document, SCHEMA, "ascend-sn analyze")
+    return schema_of(Document, SCHEMA, "ascend-sn analyze")
 
 
 def doctor_schema() -> dict[str, Any]:
     """Return the JSON Schema of `doctor --format json`."""
-    return _schema(DoctorDocument, DOCTOR_SCHEMA, "ascend-sn doctor")
+    return schema_of(DoctorDocument, DOCTOR_SCHEMA, "ascend-sn doctor")
 
 
-def _schema(type_: type, identity: str, title: str) -> dict[str, Any]:
+def schema_of(type_: type, identity: str, title: str) -> dict[str, Any]:
+    """Return the JSON Schema of a document."""
     return {
         "$schema": _DIALECT,
         "$id": f"urn:{identity.replace('/', ':')}",

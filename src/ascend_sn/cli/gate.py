@@ -1,0 +1,162 @@
+"""`ascend-sn gate CAND --baseline BASE`: fail a pipeline when performance gets worse."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from ascend_sn.cli.command import GuideCommand, language_option, switch
+from ascend_sn.cli.comparing import measured_side, recoveries_of
+from ascend_sn.cli.output import check_output, write_text
+from ascend_sn.errors import NotComparableError, UsageError
+from ascend_sn.report.language import Language
+
+if TYPE_CHECKING:
+    from ascend_sn.compare.settings import GateSettings
+    from ascend_sn.report.comparison import GateDocument
+
+SUFFIXES: Final = (".xml", ".md", ".json")
+
+
+@click.command(cls=GuideCommand)
+@click.argument("candidates", nargs=-1, metavar="CAND", type=click.Path(path_type=Path))
+@click.option(
+    "--input", "inputs", multiple=True, type=click.Path(path_type=Path), metavar="PATH", help="cli.option.input"
+)
+@click.option("--baseline", multiple=True, type=click.Path(path_type=Path), metavar="PATH", help="cli.option.baseline")
+@click.option("--limit", "limits", multiple=True, metavar="METRIC=N", help="cli.option.limit")
+@click.option("--metric", "metrics", multiple=True, metavar="METRIC", help="cli.option.metric")
+@click.option(
+    "--output", "outputs", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="cli.option.gate-output"
+)
+@click.option("--gitlab", type=click.Path(path_type=Path), metavar="FILE", help="cli.option.gitlab")
+@switch("--github", help="cli.option.github")
+@switch("--null", help="cli.option.null")
+@switch("--require-confidence", help="cli.option.require-confidence")
+@switch("--strict", help="cli.option.compare-strict")
+@click.option(
+    "--format", "output_format", type=click.Choice(["text", "json", "md", "junit"]), help="cli.option.gate-format"
+)
+@click.option("--cache-dir", type=click.Path(path_type=Path), metavar="DIR", help="cli.option.cache-dir")
+@language_option()
+def gate(
+    *,
+    candidates: tuple[Path, ...],
+    inputs: tuple[Path, ...],
+    baseline: tuple[Path, ...],
+    limits: tuple[str, ...],
+    metrics: tuple[str, ...],
+    outputs: tuple[Path, ...],
+    gitlab: Path | None,
+    github: bool,
+    null: bool,
+    require_confidence: bool,
+    strict: bool,
+    output_format: str | None,
+    cache_dir: Path | None,
+    language: Language,
+) -> int:
+    """Judge a candidate against a baseline: exit 1 when it is worse, 3 where they cannot be compared."""
+    began = time.perf_counter_ns()
+    from ascend_sn.compare.settings import GateSettings
+
+    for path in outputs:
+        check_output(path, SUFFIXES)
+    if gitlab is not None:
+        check_output(gitlab, (".json",))
+    settings = GateSettings.in_force(Path.cwd()).with_limits(limits).only(metrics)
+    settings = settings.with_switches(strict=strict, require_confidence=require_confidence)
+    if not baseline:
+        raise UsageError("no baseline: name it with --baseline PATH")
+    if null:
+        return _null_test(baseline, settings, output_format, cache_dir, language)
+    document = _judged(baseline, (*candidates, *inputs), settings, cache_dir, language, began)
+    for path in outputs:
+        write_text(path, _text(document, path.suffix.lower().removeprefix("."), language))
+        print(language.text("say.written", path=path), file=sys.stderr)
+    if gitlab is not None:
+        from ascend_sn.report.gate_files import gitlab_report
+
+        write_text(gitlab, gitlab_report(document))
+    _print(document, output_format, language)
+    if github:
+        from ascend_sn.report.gate_files import github_annotations
+
+        print(
+            github_annotations(document), end="", file=sys.stderr if output_format in ("json", "junit") else sys.stdout
+        )
+    return {"failed": 1, "cannot compare": NotComparableError.exit_code}.get(document.verdict, 0)
+
+
+def _judged(
+    baseline: tuple[Path, ...],
+    candidates: tuple[Path, ...],
+    settings: GateSettings,
+    cache_dir: Path | None,
+    language: Language,
+    began: int,
+) -> GateDocument:
+    from ascend_sn.compare.gate import gated
+    from ascend_sn.report.comparison import comparison_document, gate_document
+
+    base = measured_side(baseline, language, cache_dir=cache_dir)
+    other = measured_side(candidates, language, cache_dir=cache_dir)
+    result = gated(base.figures, other.figures, settings)
+    document = comparison_document(
+        result.comparison,
+        base.figures,
+        other.figures,
+        language,
+        recoveries=[] if result.verdict == "passed" else recoveries_of(result.comparison, other),
+        analysis_ns=time.perf_counter_ns() - began,
+    )
+    return gate_document(result, document, language)
+
+
+def _null_test(
+    baseline: tuple[Path, ...],
+    settings: GateSettings,
+    output_format: str | None,
+    cache_dir: Path | None,
+    language: Language,
+) -> int:
+    from ascend_sn.compare.gate import null_test
+    from ascend_sn.report.comparison import null_document
+
+    result = null_test(measured_side(baseline, language, cache_dir=cache_dir).figures, settings.limits)
+    if output_format == "json":
+        from ascend_sn.report.as_json import json_text
+
+        sys.stdout.write(json_text(null_document(result, language)))
+    else:
+        from ascend_sn.report.terminal_comparison import write_null_test
+
+        write_null_test(result, language, sys.stdout)
+    return 0
+
+
+def _print(document: GateDocument, output_format: str | None, language: Language) -> None:
+    if output_format in ("json", "md", "junit"):
+        sys.stdout.write(_text(document, output_format, language))
+    else:
+        from ascend_sn.report.terminal_comparison import write_gate
+
+        write_gate(document, language, sys.stdout)
+
+
+def _text(document: GateDocument, output_format: str, language: Language) -> str:
+    if output_format == "json":
+        from ascend_sn.report.as_json import json_text
+
+        return json_text(document)
+    if output_format == "md":
+        from ascend_sn.report.markdown_comparison import gate_markdown
+
+        return gate_markdown(document, language)
+    from ascend_sn.report.gate_files import junit_xml
+
+    return junit_xml(document, language)
