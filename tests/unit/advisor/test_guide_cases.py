@@ -97,9 +97,10 @@ def test_waits_between_small_operators_are_named_first() -> None:
 
     first = said.findings[0]
     assert first.code == "R-HOST-2"
-    assert first.message.params["wait_count"] == 40
     assert first.gain is not None
-    assert first.gain.expected_ns > 0
+    # Of every 34 us, the host would spend 22 without the wait.
+    assert (first.gain.expected_ns, first.gain.base_ns) == (40 * 12 * US, 40 * 34 * US)
+    assert {held.code for held in said.suppressed} >= {"R-OP-1", "R-HOST-1"}  # until the waits are gone
 
 
 def test_no_advice_is_given_twice_in_the_plan() -> None:

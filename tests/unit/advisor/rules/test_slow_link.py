@@ -25,7 +25,8 @@ def test_a_slow_pair_is_named_and_priced() -> None:
     assert finding.message.params["who"] == Message("link.link", {"src": 1, "dst": 3})
     assert finding.location.ranks == (1, 3)
     assert finding.gain is not None
-    assert (finding.gain.low_ns, finding.gain.expected_ns) == (5 * MS, 10 * MS)
+    assert finding.gain.expected_ns == 10 * MS
+    assert 0 < finding.gain.low_ns <= 5 * MS
 
 
 def test_a_slow_sender_is_told_from_a_slow_link() -> None:

@@ -27,7 +27,8 @@ def test_many_calls_are_found_and_half_of_their_time_is_the_gain() -> None:
     assert finding is not None
     assert (finding.message.params["call_count"], finding.message.params["exposed_ns"]) == (21, 21 * MS)
     assert finding.gain is not None
-    assert (finding.gain.expected_ns, finding.gain.high_ns) == (21 * MS // 2, 21 * MS)
+    assert finding.gain.expected_ns == 21 * MS // 2
+    assert finding.gain.high_ns >= 21 * MS
 
 
 @pytest.mark.parametrize(("calls", "is_found"), [(20, False), (21, True)])

