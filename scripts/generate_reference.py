@@ -21,6 +21,11 @@ from ascend_sn.advisor import rules
 from ascend_sn.advisor.finding import Advice, Finding, PricedGain, Suppressed
 from ascend_sn.advisor.thresholds import Thresholds
 from ascend_sn.analysis.registry import Analysis, Missing, Need, evaluate
+from ascend_sn.compare.attribution import Attribution, Contribution
+from ascend_sn.compare.comparison import Comparison, Scaling
+from ascend_sn.compare.judge import Judgement
+from ascend_sn.compare.operators import OperatorChange
+from ascend_sn.compare.runs import compare
 from ascend_sn.model import ledger
 from ascend_sn.model.tables import TABLES, Table, ddl
 from ascend_sn.report.analyzer import AnalysisReport, CommPair, ReportFinding
@@ -301,6 +306,13 @@ def python_page() -> str:
         "What it returns holds messages, not texts: an id and its parameters, of which a reader's language makes a "
         "sentence. The rules are described under [Rules](rules.md).",
         *(f"`{one.__name__}`: {' '.join(described(one))}" for one in (Advice, Finding, PricedGain, Suppressed)),
+        "## ascend_sn.compare",
+        _signature("ascend_sn.compare", compare),
+        *described(compare),
+        *(
+            f"`{one.__name__}`: {' '.join(described(one))}"
+            for one in (Comparison, Judgement, Attribution, Contribution, Scaling, OperatorChange)
+        ),
         "## asc_tools.advisor",
         "The same as `ascend_sn.Analyzer` and `ascend_sn.AnalysisProfile`: findings as texts, and pairs of ranks. Items "
         'answer both `finding["severity"]` and `finding.severity`.',

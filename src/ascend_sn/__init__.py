@@ -10,10 +10,11 @@ if TYPE_CHECKING:
 
     from ascend_sn import analysis
     from ascend_sn.advisor.advise import advise
+    from ascend_sn.compare.runs import compare
     from ascend_sn.report.analyzer import AnalysisProfile, Analyzer
     from ascend_sn.store import Run, open_run as open
 
-__all__ = ["AnalysisProfile", "Analyzer", "Run", "__version__", "advise", "analysis", "open"]
+__all__ = ["AnalysisProfile", "Analyzer", "Run", "__version__", "advise", "analysis", "compare", "open"]
 
 
 def __getattr__(name: str) -> Any:
@@ -34,8 +35,8 @@ def __getattr__(name: str) -> Any:
         from ascend_sn.report import analyzer
 
         return getattr(analyzer, name)
-    if name == "analysis":
+    if name in ("analysis", "compare"):  # the package `compare` can be called
         from importlib import import_module
 
-        return import_module("ascend_sn.analysis")
+        return import_module(f"ascend_sn.{name}")
     raise AttributeError(f"module 'ascend_sn' has no attribute {name!r}")

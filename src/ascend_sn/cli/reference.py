@@ -10,15 +10,24 @@ import click
 
 from ascend_sn.cli.main import COMMANDS, command_group
 from ascend_sn.report.as_json import analyze_schema, doctor_schema
+from ascend_sn.report.comparison_schema import compare_schema, gate_schema, null_schema
 from ascend_sn.report.language import Language
 
 __all__ = ["pages"]
 
 _EXIT_CODES = (
-    ("0", "fine, also with damage that was worked around"),
-    ("1", "a finding at `--fail-on`; with `--strict`: something was damaged"),
+    ("0", "fine, also with damage that was worked around, and for a comparison without a clear result"),
+    (
+        "1",
+        "a finding at `--fail-on`; a regression; with `--strict`: something was damaged, a possible regression, "
+        "no clear result",
+    ),
     ("2", "usage: an unknown option, no input, an output file that is not ours"),
-    ("3", "the input cannot be used: no such path, empty, an unknown format, not parsed yet"),
+    (
+        "3",
+        "the input cannot be used: no such path, empty, an unknown format, not parsed yet; "
+        "runs that cannot be compared",
+    ),
     ("4", "a defect of ascend-sn; the traceback is printed"),
     ("130", "interrupted with Ctrl-C"),
 )
@@ -36,6 +45,9 @@ def pages() -> dict[str, str]:
         "cli.md": _cli_page(),
         "analyze.schema.json": _json(analyze_schema()),
         "doctor.schema.json": _json(doctor_schema()),
+        "compare.schema.json": _json(compare_schema()),
+        "gate.schema.json": _json(gate_schema()),
+        "gate-null.schema.json": _json(null_schema()),
     }
 
 
@@ -69,7 +81,9 @@ def _cli_page() -> str:
         "## JSON",
         "",
         "`analyze --format json` prints one object, described by [analyze.schema.json](analyze.schema.json); "
-        "`doctor --format json` one described by [doctor.schema.json](doctor.schema.json). Every section has "
+        "`doctor --format json` one described by [doctor.schema.json](doctor.schema.json), `compare` by "
+        "[compare.schema.json](compare.schema.json), `gate` by [gate.schema.json](gate.schema.json), `gate --null` by "
+        "[gate-null.schema.json](gate-null.schema.json). Every section has "
         "`collected` and `state`; an absent one says `reason` and `turn_on`. Times are whole nanoseconds, sizes bytes, "
         "shares ratios from 0 to 1; `null` means not collected, never zero. The part behind the last slash of `schema` "
         "changes when a field changes its meaning or goes.",
