@@ -9,7 +9,8 @@ import msgspec
 
 from ascend_sn.advisor.changes import optimizer_fused
 from ascend_sn.advisor.evidence import figures, place
-from ascend_sn.advisor.median_step import where
+from ascend_sn.advisor.median_step import MedianStep, where
+from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
 
 __all__ = ["RULE"]
@@ -21,6 +22,10 @@ class _Optimizer(msgspec.Struct):
     profile_id: int
     kernels: int
     kernel_ns: int
+
+
+class _Share(msgspec.Struct):
+    share_ratio: float | None
 
 
 def check(context: Context) -> Iterator[Claim]:
@@ -53,7 +58,15 @@ def check(context: Context) -> Iterator[Claim]:
         ),
         changes=(optimizer_fused,),
         at_stake_ns=phase_ns,
+        suppressed_by=Message("suppressed.told-by", {"rule": "R-OP-2"}) if _is_named(context, step) else None,
     )
+
+
+def _is_named(context: Context, step: MedianStep) -> bool:
+    """Whether R-OP-2 names the fused call for this optimizer."""
+    rows = context.facts.query("affinity_matches", _NAMED, _Share, profile_id=step.profile_id)
+    share = (rows[0].share_ratio if rows else None) or 0.0
+    return share * step.compute_ns >= context.limits["named_from_ratio"] * step.window_ns and share > 0
 
 
 _KERNELS: Final = """
@@ -65,6 +78,11 @@ _KERNELS: Final = """
            or kernel.profile_id not in (select profile_id from step where origin <> 'inferred'))
     group by kernel.profile_id
     order by kernel.profile_id
+"""
+_NAMED: Final = """
+    select max(share_ratio) as share_ratio
+    from result
+    where profile_id = $profile_id and api like 'torch_npu.optim.%'
 """
 
 RULE = Rule("R-OPT-1", "unfused-optimizer", "compute", "code", check, needs=("step_phases",))

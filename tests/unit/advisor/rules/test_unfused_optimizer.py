@@ -5,7 +5,7 @@ from __future__ import annotations
 from duckdb import DuckDBPyConnection
 
 from tests.timeline import insert, timeline
-from tests.unit.advisor.advised import advised, found
+from tests.unit.advisor.advised import advised, found, suppressed
 
 SHAPE = "1024"
 
@@ -52,6 +52,14 @@ def test_the_phase_counts_from_the_threshold_on() -> None:
     # 60 kernels of 1: 60 of 2000 are 3 %.
     assert advised(updated(60, each_ns=1, rest_ns=1_940), "R-OPT-1").quiet == ()
     assert advised(updated(60, each_ns=1, rest_ns=1_960), "R-OPT-1").quiet == ("R-OPT-1",)
+
+
+def test_a_fused_call_that_is_known_by_name_is_told_by_its_own_rule() -> None:
+    db = updated(60)
+    insert(db, "operator", rank=0, operator_id=99, thread="host", name="Optimizer.step#SGD.step", ts_ns=1, dur_ns=60,
+           self_ns=0, depth=0, phase="optimizer")  # fmt: skip
+
+    assert suppressed(db, "R-OPT-1") == ["suppressed.told-by"]
 
 
 def test_an_inference_has_no_optimizer() -> None:
