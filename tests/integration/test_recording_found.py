@@ -60,6 +60,15 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, str]]
         yield run, done.stderr
 
 
+def test_what_surrounds_the_program_is_recorded(found: tuple[Run, str]) -> None:
+    run, _ = found
+
+    told = dict(run.sql("select name, value from metric where name in ('num_workers', 'cpu_count')").fetchall())
+
+    assert told["num_workers"] == 0
+    assert told["cpu_count"] >= 1
+
+
 def test_steps_are_found_by_the_first_optimizer_in_the_program_and_its_children(found: tuple[Run, str]) -> None:
     run, errors = found
 

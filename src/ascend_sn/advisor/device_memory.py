@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from ascend_sn.model.trace_schema import CAPACITY_METRIC
+
 if TYPE_CHECKING:
     from ascend_sn.advisor.facts import Facts
     from ascend_sn.advisor.rule import Profile
@@ -82,8 +84,6 @@ def device_memory(facts: Facts, profiles: Iterable[Profile], default_capacity_by
         profiles: The captured processes.
         default_capacity_bytes: Memory of a device where the capture does not say it; 0: not known.
     """
-    from ascend_sn.analysis.memory_leak import CAPACITY_METRIC  # loads numpy
-
     peaks: dict[int, list[_Peak]] = {}
     for peak in facts.rows("memory_peak", _Peak):
         if is_of_device(peak.component):

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
+
+from ascend_sn.model.trace_schema import CORES_METRIC, HOST_MEMORY_METRIC, SHARED_MEMORY_METRIC, WORKERS_METRIC
 
 if TYPE_CHECKING:
     from ascend_sn.advisor.facts import Facts
 
-__all__ = [
-    "CORES_METRIC",
-    "HOST_MEMORY_METRIC",
-    "SHARED_MEMORY_METRIC",
-    "WORKERS_METRIC",
-    "Surroundings",
-    "surroundings",
-]
-
-WORKERS_METRIC: Final = "num_workers"
-"""Metric (`log_metric`): worker processes of the data loader, 0 without any."""
-
-CORES_METRIC: Final = "cpu_count"
-"""Metric: processor cores that the process may use."""
-
-HOST_MEMORY_METRIC: Final = "host_memory_available_bytes"
-"""Metric: memory of the host that is left; the least value counts."""
-
-SHARED_MEMORY_METRIC: Final = "shm_free_bytes"
-"""Metric: free space of the shared memory file system; the least value counts."""
+__all__ = ["Surroundings", "surroundings"]
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):

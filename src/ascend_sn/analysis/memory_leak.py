@@ -14,11 +14,9 @@ from ascend_sn.analysis.memory_curves import PROCESS, MemoryCurve, memory_curves
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import rows_relation
 from ascend_sn.model.rows import Int64
+from ascend_sn.model.trace_schema import CAPACITY_METRIC
 
-__all__ = ["ANALYSIS", "CAPACITY_METRIC", "memory_leak"]
-
-CAPACITY_METRIC: Final = "memory_capacity_bytes"
-"""Name under which the program logs how much memory a device has (`log_metric`)."""
+__all__ = ["ANALYSIS", "memory_leak"]
 
 _PHASES: Final = ("data", "forward", "backward", "optimizer")
 

@@ -9,7 +9,7 @@ import threading
 from ascend_sn.collect.exit_hook import ExitHook
 from ascend_sn.collect.faults import FaultLog
 from ascend_sn.collect.profiler import Profiler
-from ascend_sn.model.trace_schema import STEP_ORIGINS
+from ascend_sn.model.trace_schema import STEP_ORIGINS, WORKERS_METRIC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class AutomaticRun:
         self._lock = threading.RLock()
         self._optimizer: int | None = None
         self._batch_count = 0
+        self._workers: int | None = None
         self._is_watching = False
         self._has_started = False
         self._is_child = False
@@ -86,12 +87,16 @@ class AutomaticRun:
         except Exception:  # noqa: BLE001 - the boundary to the user's program
             self._faults.exception("an optimizer's step")
 
-    def batch_asked(self, with_gradients: bool) -> None:
-        """Take note that the program asks for its next batch."""
+    def batch_asked(self, with_gradients: bool, workers: int | None = None) -> None:
+        """Take note that the program asks for its next batch, of a loader with so many worker processes."""
         try:
             with self._lock:
                 self._batch_count += 1
                 self._start_with_the_first()
+                is_new = with_gradients and workers is not None and workers != self._workers
+                if is_new and workers is not None and self.profiler.is_recording:
+                    self._workers = workers
+                    self.profiler.log_metric(WORKERS_METRIC, workers)
                 counts = not with_gradients or self._batch_count > BATCHES_WITHOUT_OPTIMIZER
                 if self._batch_count > 1 and self._optimizer is None and counts:
                     self._step_ended(_DATA_LOADER)
@@ -164,7 +169,7 @@ class AutomaticRun:
         self._lock = threading.RLock()
         self.profiler = Profiler(self.profiler.config)
         self._optimizer, self._batch_count, self._step, self._has_started = None, 0, 0, False
-        self._start_at = self._stop_at = None
+        self._start_at = self._stop_at = self._workers = None
         self._is_child, self._has_said = True, False
 
     def _at_exit(self) -> None:

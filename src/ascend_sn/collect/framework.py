@@ -103,6 +103,16 @@ class FrameworkRecorder:
             self._faults.exception("device memory")
             return {}
 
+    def device_capacity(self) -> int:
+        """Return the memory of the device in bytes; 0 where nothing is known."""
+        if self._backend is None:
+            return 0
+        try:
+            return self._backend.device_capacity()
+        except Exception:  # noqa: BLE001 - the boundary to the user's program
+            self._faults.exception("the memory of the device")
+            return 0
+
     def _give_up(self, place: str) -> None:
         self._faults.exception(place)
         self._backend = None

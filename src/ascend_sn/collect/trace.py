@@ -9,6 +9,7 @@ from time import perf_counter, perf_counter_ns, sleep, time_ns
 from ascend_sn._version import __version__
 from ascend_sn.collect.buffer import SpanBuffer
 from ascend_sn.collect.framework import FrameworkRecorder
+from ascend_sn.collect.host_state import host_state
 from ascend_sn.collect.names import NameTable
 from ascend_sn.collect.recorder import Clock, Recorder
 from ascend_sn.collect.run_folder import create_run_folder
@@ -16,6 +17,7 @@ from ascend_sn.collect.summary import Totals, summary_text
 from ascend_sn.collect.volume import forecast_text, planned_steps
 from ascend_sn.collect.writer import TraceWriter
 from ascend_sn.model.trace_schema import (
+    CAPACITY_METRIC,
     CLOCK_KEY,
     CONFIG_KEY,
     FLUSH_METRIC,
@@ -164,12 +166,17 @@ class Trace:
         self._thread = None
         if self._framework is not None:
             self._framework.stop()
+            capacity = self._framework.device_capacity()
+            if capacity:
+                self.recorder.metric(CAPACITY_METRIC, capacity)
         if self._sampler is not None:
             self._sampler.sample()
             self._sampler.stop()
             self._sampler = None
         self.recorder.metric(SPAN_COST_METRIC, self._span_cost_ns)
         self.recorder.metric(FLUSH_METRIC, self._flush_ns)
+        for name, value in host_state().items():
+            self.recorder.metric(name, value)
         self.recorder.end_session()
         self.flush()
         self._write_framework_rows()

@@ -101,6 +101,22 @@ MISSING_STEPS_METRIC = "profiler.missing_steps"
 FLUSH_METRIC = "profiler.flush_ns"
 RESIDENT_COUNTER = "process.resident_bytes"
 
+# Metrics that say what surrounds the program: the recorder logs what it knows, and a program may log them too.
+WORKERS_METRIC = "num_workers"
+"""Worker processes of the data loader, 0 without any."""
+
+CORES_METRIC = "cpu_count"
+"""Processor cores that the process may use."""
+
+HOST_MEMORY_METRIC = "host_memory_available_bytes"
+"""Memory of the host that is left; of several values the least counts."""
+
+SHARED_MEMORY_METRIC = "shm_free_bytes"
+"""Free space of the shared memory file system; of several values the least counts."""
+
+CAPACITY_METRIC = "memory_capacity_bytes"
+"""Memory of the device."""
+
 # Names are compared in lower case with letters and digits only: "All-Reduce" and "all_reduce" are one.
 WELL_KNOWN_NAMES = (
     ("data", (

@@ -110,6 +110,7 @@ def fake_torch_npu(export: Path) -> Any:
         current_device=lambda: 0,
         memory_allocated=lambda: 4096,
         memory_reserved=lambda: 8192,
+        get_device_properties=lambda device: types.SimpleNamespace(total_memory=1 << 36),
     )
     module: Any = types.ModuleType("torch_npu")
     module.__version__ = "2.6.0"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -148,9 +149,18 @@ def test_the_recorders_own_cost_is_in_the_file(tmp_path: Path) -> None:
     with Profiler(output_path=tmp_path):
         pass
 
-    cost, flush = rows(tmp_path, METRIC)
+    cost, flush = rows(tmp_path, METRIC)[:2]
     assert (cost.name, flush.name) == ("profiler.span_cost_ns", "profiler.flush_ns")
     assert cost.value > 0
+
+
+def test_what_the_host_has_for_the_program_is_in_the_file(tmp_path: Path) -> None:
+    with Profiler(output_path=tmp_path):
+        pass
+
+    told = {row.name: int64_as_double(row.value) for row in rows(tmp_path, METRIC)}
+    assert told["cpu_count"] == len(os.sched_getaffinity(0))
+    assert 0 < told["host_memory_available_bytes"] <= os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def test_a_row_takes_at_most_44_bytes(tmp_path: Path) -> None:

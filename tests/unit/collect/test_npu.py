@@ -71,9 +71,11 @@ def test_the_export_and_the_marks_of_the_program_are_one_profile(torch_npu: Any,
         steps = run.sql("select step, origin from step order by step").fetchall()
         spans = run.sql("select count(*) from span where name = 'forward' and domain = 'user'").fetchall()
         losses = run.sql("select count(*) from metric where name = 'loss'").fetchall()
+        capacity = run.sql("select value from metric where name = 'memory_capacity_bytes'").fetchall()
     assert found == [("npu", True, kernels)]
     assert steps == [(0, "mark"), (1, "mark"), (2, "mark")]
     assert (spans, losses) == ([(3,)], [(3,)])
+    assert capacity == [(1 << 36,)]
 
 
 @requires_shared

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
         def device_memory(self) -> dict[str, int]:
             """Return what the device's allocator holds at this moment, bytes by name of the series."""
 
+        def device_capacity(self) -> int:
+            """Return the memory of the device in bytes; 0 without a device."""
+
 
 __all__ = ["backend_of"]
 

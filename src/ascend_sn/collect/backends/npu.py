@@ -99,6 +99,11 @@ class NpuBackend:
             f"npu:{device}.reserved_bytes": npu.memory_reserved(),
         }
 
+    def device_capacity(self) -> int:
+        """Return the memory of this process's device."""
+        npu = self._torch_npu.npu
+        return int(npu.get_device_properties(npu.current_device()).total_memory) if npu.is_available() else 0
+
     def _level(self) -> int:
         level = self._config.trace_level - 1
         return max(level, 1) if self._config.enable_comm and self._config.comm_level >= 2 else level

@@ -143,6 +143,13 @@ class TorchBackend:
             held[f"cuda:{device}.reserved_bytes"] = cuda.memory_reserved(device)
         return held
 
+    def device_capacity(self) -> int:
+        """Return the memory of the current CUDA device, once the program has used it."""
+        cuda = self._torch.cuda
+        if not self._has_device or not cuda.is_initialized():
+            return 0
+        return int(cuda.get_device_properties(cuda.current_device()).total_memory)
+
     def _end(self) -> None:
         self._mark()
         self._profile.stop_trace()

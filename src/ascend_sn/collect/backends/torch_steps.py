@@ -22,8 +22,8 @@ def watch_optimizers(stepped: Callable[[object], None]) -> None:
     register_optimizer_step_post_hook(after_step)
 
 
-def watch_data_loaders(asked: Callable[[bool], None]) -> None:
-    """Call `asked(with_gradients)` before every batch that a data loader is asked for."""
+def watch_data_loaders(asked: Callable[[bool, int], None]) -> None:
+    """Call `asked(with_gradients, workers)` before every batch that a data loader with so many workers is asked for."""
     import torch
     from torch.utils.data import dataloader
 
@@ -32,7 +32,7 @@ def watch_data_loaders(asked: Callable[[bool], None]) -> None:
 
     @wraps(original)
     def next_batch(self: Any) -> Any:
-        asked(torch.is_grad_enabled())
+        asked(torch.is_grad_enabled(), self._num_workers)
         return original(self)
 
     iterator.__next__ = next_batch

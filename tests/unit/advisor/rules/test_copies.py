@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.advisor.surroundings import HOST_MEMORY_METRIC
+from ascend_sn.model.trace_schema import HOST_MEMORY_METRIC
 from tests.timeline import empty_tables, insert
 from tests.unit.advisor.advised import advised, found, suppressed
 from tests.unit.report.drawn import add_rank

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.advisor.surroundings import CORES_METRIC, SHARED_MEMORY_METRIC, WORKERS_METRIC
+from ascend_sn.model.trace_schema import CORES_METRIC, SHARED_MEMORY_METRIC, WORKERS_METRIC
 from tests.timeline import empty_tables, insert, timeline
 from tests.unit.advisor.advised import advised, found, suppressed
 from tests.unit.report.drawn import add_rank

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.analysis.memory_leak import CAPACITY_METRIC
+from ascend_sn.model.trace_schema import CAPACITY_METRIC
 from ascend_sn.model.trace_schema import RESIDENT_COUNTER
 from tests.timeline import empty_tables, insert
 from tests.unit.advisor.advised import advised, found

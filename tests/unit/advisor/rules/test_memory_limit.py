@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.analysis.memory_leak import CAPACITY_METRIC
+from ascend_sn.model.trace_schema import CAPACITY_METRIC
 from tests.timeline import insert, timeline
 from tests.unit.advisor.advised import advised, found, suppressed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.advisor.surroundings import CORES_METRIC, WORKERS_METRIC
+from ascend_sn.model.trace_schema import CORES_METRIC, WORKERS_METRIC
 from tests.unit.advisor.advised import advised, found
 from tests.unit.advisor.rules.test_data_starved import MS, log, training
 
