@@ -130,6 +130,17 @@ def test_an_allocation_of_a_known_size_is_there_and_given_back(cnn: Recorded) ->
     assert rows == [("alloc", "cpu"), ("free", "cpu")]
 
 
+def test_an_allocation_names_its_operator_and_its_line(cnn: Recorded) -> None:
+    rows = cnn.run.sql("""
+        select o.name, s.frames like '%recorded_training.py(%): main%' from memory_event e
+        join operator o using (profile_id, operator_id) join stack s on s.profile_id = e.profile_id
+            and s.stack_id = e.stack_id
+        where e.size_bytes = 4000012 and e.kind = 'alloc'
+    """).fetchall()
+
+    assert rows == [("aten::empty", True)]
+
+
 def test_leaf_operators_are_the_kernels_of_the_processor(cnn: Recorded) -> None:
     ((kind,),) = cnn.run.sql("select device_kind from profile").fetchall()
     kernels = dict(cnn.run.sql("select name, count(*) from kernel where kind = 'compute' group by 1").fetchall())

@@ -19,14 +19,14 @@ _HANDS_OUT: Final = re.compile(
 
 
 def with_owners(memory: Rows, thread: Text, operators: Rows) -> Rows:
-    """Return allocator events with the operator of each, where one was running.
+    """Return allocator events with the operator of each and its call stack, where one was running.
 
     An event inside nothing but operators that hand memory out belongs to the innermost of them.
 
     Args:
         memory: Rows of `memory_event`.
         thread: Thread of each event.
-        operators: Rows of `operator` with names and times.
+        operators: Rows of `operator` with names, times and stacks.
     """
     if not len(memory) or not len(operators):
         return memory
@@ -37,8 +37,11 @@ def with_owners(memory: Rows, thread: Text, operators: Rows) -> Rows:
     owner = _innermost(operators, asks, asked, memory.values("ts_ns"))
     open_any = _innermost(operators, np.ones(len(operators), np.bool_), asked, memory.values("ts_ns"))
     owner = np.where(owner >= 0, owner, open_any)
-    ids = operators.values("operator_id")
-    return memory.replace(operator_id=Nullable(ids[np.maximum(owner, 0)], owner >= 0))
+    ids, stacks, place_of = operators.values("operator_id"), operators.values("stack_id"), np.maximum(owner, 0)
+    return memory.replace(
+        operator_id=Nullable(ids[place_of], owner >= 0),
+        stack_id=Nullable(stacks[place_of], (owner >= 0) & operators.valid("stack_id")[place_of]),
+    )
 
 
 def _innermost(operators: Rows, chosen: Bool, thread: Int64, ts: Int64) -> Int64:
