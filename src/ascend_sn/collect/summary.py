@@ -13,6 +13,7 @@ from ascend_sn.model.trace_schema import (
     SPAN,
     SPAN_CLASSES,
     STEP,
+    SURROUNDINGS,
     class_of_name,
 )
 
@@ -152,10 +153,11 @@ def _operation_lines(totals: Totals) -> list[str]:
 
 
 def _metric_lines(totals: Totals) -> list[str]:
-    if not totals.metrics:
+    shown = [pair for pair in totals.metrics.items() if _text(totals, pair[0]) not in SURROUNDINGS]
+    if not shown:
         return []
     lines = ["", _row("metric", "count", "average", "last")]
-    for name_id, sums in list(totals.metrics.items())[:_MAX_LINES]:
+    for name_id, sums in shown[:_MAX_LINES]:
         average = sums.total / sums.count
         lines.append(_row(_text(totals, name_id), str(sums.count), f"{average:.6g}", f"{sums.last:.6g}"))
     return lines

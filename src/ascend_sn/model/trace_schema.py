@@ -117,6 +117,9 @@ SHARED_MEMORY_METRIC = "shm_free_bytes"
 CAPACITY_METRIC = "memory_capacity_bytes"
 """Memory of the device."""
 
+SURROUNDINGS = (WORKERS_METRIC, CORES_METRIC, HOST_MEMORY_METRIC, SHARED_MEMORY_METRIC, CAPACITY_METRIC)
+"""All of them: they are no measurements of the program."""
+
 # Names are compared in lower case with letters and digits only: "All-Reduce" and "all_reduce" are one.
 WELL_KNOWN_NAMES = (
     ("data", (
