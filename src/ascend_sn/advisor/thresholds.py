@@ -6,7 +6,6 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -133,7 +132,7 @@ class Thresholds:
 
 @cache
 def _packaged() -> dict[str, dict[str, float]]:
-    text = files("ascend_sn.advisor").joinpath("thresholds.toml").read_text("utf-8")
+    text = Path(__file__).with_name("thresholds.toml").read_text("utf-8")
     return tomllib.loads(text)
 
 

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -238,7 +238,7 @@ def _sequences(own: dict[str, Any], names: Any, views: bool) -> list[_Sequence]:
 
 @cache
 def _apis() -> tuple[tuple[_Api, re.Pattern[str]], ...]:
-    text = files("ascend_sn.analysis").joinpath("data/affinity.toml").read_text("utf-8")
+    text = (Path(__file__).parent / "data/affinity.toml").read_text("utf-8")
     table = msgspec.convert(tomllib.loads(text)["api"], tuple[_Api, ...])
     return tuple(
         (api, re.compile(api.range if api.range is not None else rf"(?<!\S)(?:{api.sequence})")) for api in table

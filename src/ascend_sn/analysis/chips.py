@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 import msgspec
 
@@ -46,7 +46,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def chips() -> tuple[Chip, ...]:
     """Return the table that comes with the package."""
-    text = files("ascend_sn.analysis").joinpath("data/chips.toml").read_text("utf-8")
+    text = (Path(__file__).parent / "data/chips.toml").read_text("utf-8")
     return msgspec.convert(tomllib.loads(text), _Table).chip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -82,9 +82,7 @@ def core_types(db: DuckDBPyConnection) -> DuckDBPyRelation:
 @cache
 def metadata_operators() -> list[str]:
     """Return the names (without `aten::`) of operators that need no kernel, or that wait for one by design."""
-    table: dict[str, list[str]] = tomllib.loads(
-        files("ascend_sn.analysis").joinpath("data/operators.toml").read_text("utf-8")
-    )
+    table: dict[str, list[str]] = tomllib.loads((Path(__file__).parent / "data/operators.toml").read_text("utf-8"))
     return table["metadata"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -243,7 +243,7 @@ def _fusion_of(name: str) -> _Fusion | None:
 
 @cache
 def _fusions() -> tuple[tuple[_Fusion, re.Pattern[str]], ...]:
-    text = files("ascend_sn.analysis").joinpath("data/fusions.toml").read_text("utf-8")
+    text = (Path(__file__).parent / "data/fusions.toml").read_text("utf-8")
     table = msgspec.convert(tomllib.loads(text)["fusion"], tuple[_Fusion, ...])
     return tuple((fusion, re.compile("|".join(fusion.kernels), re.IGNORECASE)) for fusion in table)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -28,7 +28,7 @@ class _Patterns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def _classes() -> tuple[tuple[str, frozenset[str], re.Pattern[str]], ...]:
-    text = files("ascend_sn.analysis").joinpath("data/host_calls.toml").read_text("utf-8")
+    text = (Path(__file__).parent / "data/host_calls.toml").read_text("utf-8")
     given = msgspec.convert(tomllib.loads(text)["class"], dict[str, _Patterns])
     return tuple(
         (name, frozenset(given[name].levels), re.compile("|".join(given[name].names), re.IGNORECASE))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import tomllib
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
+
+from ascend_sn import model
 
 __all__ = ["plain_name", "type_of"]
 
@@ -25,6 +27,6 @@ def plain_name(name: str) -> str:
 
 @cache
 def _types() -> dict[str, str]:
-    text = files("ascend_sn.model").joinpath("operator_types.toml").read_text("utf-8")
+    text = Path(str(model.__file__)).with_name("operator_types.toml").read_text("utf-8")
     table: dict[str, list[str]] = tomllib.loads(text)["types"]
     return {plain_name(name): type_ for type_, names in table.items() for name in (type_, *names)}

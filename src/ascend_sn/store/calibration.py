@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from ascend_sn.store.environment import cache_folder
+from ascend_sn.store.remarks import remark
 
 __all__ = ["CALIBRATION_VERSION", "Outcome", "log_outcomes", "logged_outcomes"]
 
-logger = logging.getLogger(__name__)
 
 CALIBRATION_VERSION: Final = 1
 _NAME: Final = "calibration.jsonl"
@@ -43,7 +42,7 @@ def log_outcomes(outcomes: list[Outcome], *, cache_dir: Path | None = None) -> P
         with path.open("ab") as file:  # one write a line, so that two writers at once mix no lines
             file.write(b"".join(msgspec.json.encode(outcome) + b"\n" for outcome in outcomes))
     except OSError as error:
-        logger.info("the outcome is not logged: %s", error)
+        remark("the outcome is not logged", error)
         return None
     return path
 

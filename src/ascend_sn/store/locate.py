@@ -6,7 +6,6 @@ changes.
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import tempfile
@@ -19,6 +18,7 @@ from ascend_sn.store.cache import cached_run
 from ascend_sn.store.environment import cache_folder
 from ascend_sn.store.fingerprint import run_key, source_files, source_key
 from ascend_sn.store.known_inputs import recall, remember
+from ascend_sn.store.remarks import remark
 from ascend_sn.store.upgrade import is_run_folder, load_manifest
 from ascend_sn.store.whole import check_tables_path, check_whole
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["Location", "locate"]
 
 _RESULTS = "results"
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class Location:
                 file.write(data)
             Path(temporary).replace(results / name)
         except OSError as error:
-            logger.info("not kept for the next time: %s", error)  # a full disk costs time later, not the answer now
+            remark("not kept for the next time", error)  # a full disk costs time later, not the answer now
             if temporary is not None:
                 Path(temporary).unlink(missing_ok=True)
 
@@ -132,5 +130,5 @@ def locate(path: str | Path, *, cache_dir: Path | None = None, progress: Progres
     try:
         remember(root, cache_dir, key, found.searched, read)
     except OSError as error:
-        logger.info("not remembered for the next time: %s", error)
+        remark("not remembered for the next time", error)
     return Location(folder, root, is_cached=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import tempfile
 from pathlib import Path
@@ -13,10 +12,9 @@ import msgspec
 from ascend_sn.model.predictions import PREDICTIONS_VERSION, Predictions
 from ascend_sn.store.environment import cache_folder
 from ascend_sn.store.locate import Location
+from ascend_sn.store.remarks import remark
 
 __all__ = ["keep_predictions", "kept_predictions"]
-
-logger = logging.getLogger(__name__)
 
 
 def keep_predictions(location: Location, predictions: Predictions, *, cache_dir: Path | None = None) -> None:
@@ -30,7 +28,7 @@ def keep_predictions(location: Location, predictions: Predictions, *, cache_dir:
             file.write(msgspec.json.encode(predictions))
         Path(temporary).replace(path)
     except OSError as error:
-        logger.info("the predictions are not kept: %s", error)
+        remark("the predictions are not kept", error)
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
 

@@ -149,6 +149,8 @@ def _members(context: Context, profile_id: int) -> _Members | None:
 
 def _straggler(context: Context) -> _Straggler | None:
     """The straggler that the others wait for longest (A17)."""
+    if len(context.profiles) < 2:
+        return None
     rows = context.facts.query(
         "stragglers",
         "select rank, caused_wait_ns from result where is_straggler order by caused_wait_ns desc limit 1",
