@@ -26,6 +26,8 @@ _RECORD: Final = np.dtype(
     }
 )
 _LAST_NS: Final = (1 << 63) - 1
+_MAX_BYTES: Final = 64 << 20
+"""The recorder's rings take 1.5 MB; what is much larger is none of them."""
 
 
 def with_rows_left_behind(events: Events, path: Path, file: str, ledger: Ledger) -> Events:
@@ -70,6 +72,8 @@ def _left_behind(path: Path, file: str, ledger: Ledger) -> Recovered | None:
     try:
         if _is_in_use(descriptor):
             return None
+        if os.fstat(descriptor).st_size > _MAX_BYTES:
+            raise ValueError("it is too large for a span ring")
         return Ring.recover(path)
     except (OSError, ValueError) as error:
         ledger.add(file, "unreadable", example=str(error))
