@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -16,10 +16,13 @@ from ascend_sn.formats.reader import Source
 from ascend_sn.model.capture import DeviceKind, ProfileHeader
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Rows
+from ascend_sn.model.trace_schema import CAPACITY_METRIC
 
 __all__ = ["OPTIONS", "base_time_ns", "device_kind", "header", "rank_of_name"]
 
 OPTIONS: Final = ("record_shapes", "profile_memory", "with_stack", "with_modules", "with_flops")
+
+_Stated = TypeVar("_Stated", str, int)
 
 _RANK: Final = re.compile(r"(?:^|[^A-Za-z])rank[-_]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _HOST: Final = re.compile(r"(?P<host>.+)_(?P<pid>\d{1,10})\.\d{10,}\.pt\.trace\.json(?:\.gz)?")
@@ -57,10 +60,10 @@ def header(
         rank=rank if rank is not None else rank_of_name(source.path.name),
         phase=source.phase,
         device_id=device_id,
-        device_name=_device_name(metadata.get("deviceProperties"), device_id),
+        device_name=_common(metadata.get("deviceProperties"), "name", str, device_id),
         world_size=stated_number(info, "world_size", _RANK_LIMIT, file, ledger),
         versions=_versions({**metadata, **info}),
-        config={key: bool(metadata[key]) for key in OPTIONS if isinstance(metadata.get(key), int)},
+        config=_config(metadata, device_id),
     )
 
 
@@ -132,14 +135,23 @@ def _start(sifted: Sifted, base_ns: int) -> int | None:
     return base_ns + min(starts) if starts else None
 
 
-def _device_name(properties: Any, device_id: int | None) -> str | None:
-    """Return the name of the device, or the common name of all where ids and listed ids differ (AMD)."""
+def _config(metadata: dict[str, Any], device_id: int | None) -> dict[str, Any]:
+    found: dict[str, Any] = {key: bool(metadata[key]) for key in OPTIONS if isinstance(metadata.get(key), int)}
+    capacity = _common(metadata.get("deviceProperties"), "totalGlobalMem", int, device_id)
+    return {**found, CAPACITY_METRIC: capacity} if capacity is not None and capacity > 0 else found
+
+
+def _common(properties: Any, key: str, kind: type[_Stated], device_id: int | None) -> _Stated | None:
+    """Return a property of the device, or that of all where ids and listed ids differ (AMD)."""
     devices = [entry for entry in properties if isinstance(entry, dict)] if isinstance(properties, list) else []
-    for entry in devices:
-        if entry.get("id") == device_id and entry.get("name"):
-            return str(entry["name"])
-    names = {str(entry["name"]) for entry in devices if entry.get("name")}
-    return names.pop() if len(names) == 1 else None
+    stated: list[tuple[Any, _Stated]] = [
+        (entry.get("id"), entry[key]) for entry in devices if isinstance(entry.get(key), kind) and entry[key]
+    ]
+    for number, value in stated:
+        if number == device_id:
+            return value
+    values = {value for _, value in stated}
+    return values.pop() if len(values) == 1 else None
 
 
 def _versions(values: dict[str, Any]) -> dict[str, str]:

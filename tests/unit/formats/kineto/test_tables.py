@@ -251,6 +251,26 @@ def test_forward_and_backward_operators_are_tied(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("devices", "capacity"),
+    [
+        ('[{"id": 0, "name": "A", "totalGlobalMem": 85}, {"id": 1, "name": "A", "totalGlobalMem": 40}]', 85),
+        ('[{"id": 7, "totalGlobalMem": 85}, {"id": [8], "totalGlobalMem": 85}]', 85),
+        ('[{"id": 7, "totalGlobalMem": 85}, {"id": 8, "totalGlobalMem": 40}]', None),
+        ('[{"id": 0, "totalGlobalMem": "much"}, 5]', None),
+        ("{}", None),
+    ],
+)
+def test_the_memory_of_the_device_is_that_of_its_properties(tmp_path: Path, devices: str, capacity: int | None) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(
+        f'{{"deviceProperties": {devices}, "traceEvents": ['
+        '{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":1,"args":{"device":0,"stream":7}}]}'
+    )
+
+    assert captured(path).header.config.get("memory_capacity_bytes") == capacity
+
+
 def test_relative_times_become_absolute_and_exact(tmp_path: Path) -> None:
     text = (
         '{"baseTimeNanoseconds": 1735632360000000000, "deviceProperties": [], "traceEvents": ['
