@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,15 @@ def codes_of(keys: _Integers) -> tuple[NDArray[np.int32], int]:
     return codes, _core.codes_of(np.ascontiguousarray(keys, np.int64), codes)
 
 
-def first_match(keys: _Integers, wanted: _Integers) -> NDArray[np.int64]:
-    """Return for each wanted key the first position at which `keys` holds it, or -1."""
-    found = np.empty(len(wanted), np.int64)
-    _core.first_match(np.ascontiguousarray(keys, np.int64), np.ascontiguousarray(wanted, np.int64), found)
+def first_match(keys: Sequence[_Integers], wanted: Sequence[_Integers]) -> NDArray[np.int64]:
+    """Return for each wanted row the first row of the keys that equals it in every column, or -1.
+
+    Args:
+        keys: One to four columns of equal length.
+        wanted: As many columns.
+    """
+    found = np.empty(len(wanted[0]), np.int64)
+    _core.first_match(*(np.ascontiguousarray(column, np.int64) for column in (*keys, *wanted)), found)
     return found
 
 

@@ -205,6 +205,7 @@ def concatenate(table: Table, parts: Sequence[Rows]) -> Rows:
     """Return the rows of all parts, in order."""
     if not parts:
         return conform(table, 0)
+    parts = [part for part in parts if part.length] or parts[:1]
     if len(parts) == 1:
         return parts[0]
     length = sum(part.length for part in parts)

@@ -29,9 +29,31 @@ def test_codes_count_keys_by_first_appearance(keys: list[int]) -> None:
 
 @given(KEYS, KEYS)
 def test_a_match_is_the_first_position_of_a_key(keys: list[int], wanted: list[int]) -> None:
-    found = first_match(np.array(keys, np.int64), np.array(wanted, np.int64))
+    found = first_match([np.array(keys, np.int64)], [np.array(wanted, np.int64)])
 
     assert found.tolist() == [keys.index(key) if key in keys else -1 for key in wanted]
+
+
+PAIRS = st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(0, 1)), max_size=40)
+
+
+@given(PAIRS, PAIRS, st.integers(1, 3))
+def test_a_match_of_rows_equals_in_every_column(
+    keys: list[tuple[int, ...]], wanted: list[tuple[int, ...]], width: int
+) -> None:
+    offered, asked = ([row[:width] for row in rows] for rows in (keys, wanted))
+    columns = [[np.array([row[at] for row in rows], np.int32) for at in range(width)] for rows in (offered, asked)]
+
+    found = first_match(*columns)
+
+    assert found.tolist() == [offered.index(row) if row in offered else -1 for row in asked]
+
+
+def test_columns_of_different_length_are_refused() -> None:
+    two, three = np.zeros(2, np.int64), np.zeros(3, np.int64)
+
+    with pytest.raises(ValueError, match="differ in length"):
+        first_match([two, three], [two, two])
 
 
 def test_many_keys_are_kept_apart() -> None:
@@ -41,7 +63,7 @@ def test_many_keys_are_kept_apart() -> None:
 
     assert count == 100_000
     assert np.array_equal(codes, np.arange(100_000))
-    assert np.array_equal(first_match(keys, keys[::-1]), np.arange(100_000)[::-1])
+    assert np.array_equal(first_match([keys], [keys[::-1]]), np.arange(100_000)[::-1])
 
 
 @given(st.lists(st.integers(-1, 20), max_size=60))

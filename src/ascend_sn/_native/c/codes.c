@@ -5,6 +5,7 @@
 
 #include "group.h"
 #include "memory.h"
+#include "strings.h"
 
 static PyObject *failed(const char *usage)
 {
@@ -37,41 +38,86 @@ static PyObject *codes_of(PyObject *module, PyObject *const *args, Py_ssize_t na
     return no_memory ? PyErr_NoMemory() : PyLong_FromSize_t(count);
 }
 
-/* first_match(keys, wanted, found): the first position at which `keys` holds each wanted key, or -1 */
+#define MOST_COLUMNS 4
+
+typedef struct {
+    const int64_t *column[MOST_COLUMNS];
+    int count;
+} Keys;
+
+static inline uint64_t hash_row(const Keys *keys, Py_ssize_t row)
+{
+    uint64_t state = UINT64_C(0x9E3779B97F4A7C15);
+    for (int c = 0; c < keys->count; c++)
+        state = fold((uint64_t)keys->column[c][row] ^ state, UINT64_C(0xD1B54A32D192ED03));
+    return state;
+}
+
+static inline int same_row(const Keys *a, Py_ssize_t i, const Keys *b, Py_ssize_t k)
+{
+    for (int c = 0; c < a->count; c++)
+        if (a->column[c][i] != b->column[c][k])
+            return 0;
+    return 1;
+}
+
+/* Returns -1 when memory runs out. */
+static int match(const Keys *keys, Py_ssize_t n, const Keys *wanted, Py_ssize_t asked, int64_t *found)
+{
+    size_t room = 16;
+    while (room < 2 * (size_t)n)
+        room *= 2;
+    uint32_t *slots = scratch(room, sizeof *slots);
+    if (!slots)
+        return -1;
+    memset(slots, 0, room * sizeof *slots);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        size_t at = hash_row(keys, i) & (room - 1);
+        while (slots[at] && !same_row(keys, slots[at] - 1, keys, i))
+            at = (at + 1) & (room - 1);
+        if (!slots[at])
+            slots[at] = (uint32_t)i + 1;
+    }
+    for (Py_ssize_t i = 0; i < asked; i++) {
+        size_t at = hash_row(wanted, i) & (room - 1);
+        while (slots[at] && !same_row(keys, slots[at] - 1, wanted, i))
+            at = (at + 1) & (room - 1);
+        found[i] = (int64_t)slots[at] - 1;
+    }
+    free(slots);
+    return 0;
+}
+
+/* first_match(key column, ..., wanted column, ..., found): the first row of the keys that equals each wanted row in
+ * every column, or -1 */
 static PyObject *first_match(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
+    static const char specs[] = "qqqqqqqqQ";
     Arrays a;
-    if (nargs != 3 || arrays_take(&a, args, nargs, "qqQ", 0) < 0)
-        return failed("first_match takes 3 arrays");
-    const int64_t *keys = array_data(&a, 0), *wanted = array_data(&a, 1);
-    int64_t *found = array_data(&a, 2);
-    Py_ssize_t n = array_length(&a, 0), asked = array_length(&a, 1);
-    if (array_length(&a, 2) != asked) {
-        arrays_release(&a);
+    Keys keys = {.count = (int)(nargs / 2)}, wanted = {.count = (int)(nargs / 2)};
+    if (nargs % 2 == 0 || keys.count < 1 || keys.count > MOST_COLUMNS ||
+        arrays_take(&a, args, nargs, specs + 2 * (MOST_COLUMNS - keys.count), 0) < 0)
+        return failed("first_match takes up to 4 columns of keys, as many wanted ones, and an array");
+    Py_ssize_t n = array_length(&a, 0), asked = array_length(&a, keys.count);
+    int differ = array_length(&a, 2 * keys.count) != asked || n >= INT32_MAX;
+    for (int c = 0; c < keys.count; c++) {
+        keys.column[c] = array_data(&a, c);
+        wanted.column[c] = array_data(&a, keys.count + c);
+        differ |= array_length(&a, c) != n || array_length(&a, keys.count + c) != asked;
+    }
+    int no_memory = 0;
+    if (!differ) {
+        int64_t *found = array_data(&a, 2 * keys.count);
+        Py_BEGIN_ALLOW_THREADS
+        no_memory = match(&keys, n, &wanted, asked, found) < 0;
+        Py_END_ALLOW_THREADS
+    }
+    arrays_release(&a);
+    if (differ) {
         PyErr_SetString(PyExc_ValueError, "the arrays differ in length");
         return NULL;
     }
-    ThreadMap map = {0};
-    int no_memory = 0;
-    Py_BEGIN_ALLOW_THREADS
-    int64_t *first = scratch((size_t)n, sizeof *first);
-    no_memory = !first;
-    for (Py_ssize_t i = 0; i < n && !no_memory; i++) {
-        size_t before = map.used;
-        int32_t code = map_code(&map, keys[i], 1);
-        no_memory = code < 0;
-        if (map.used > before)
-            first[code] = i;
-    }
-    for (Py_ssize_t i = 0; i < asked && !no_memory; i++) {
-        int32_t code = n ? map_code(&map, wanted[i], 0) : -1;
-        found[i] = code < 0 ? -1 : first[code];
-    }
-    free(first);
-    Py_END_ALLOW_THREADS
-    map_free(&map);
-    arrays_release(&a);
     if (no_memory)
         return PyErr_NoMemory();
     Py_RETURN_NONE;

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ascend_sn._native.codes import codes_of, first_match
+from ascend_sn._native.codes import first_match
 from ascend_sn._native.trace_scan import Strings
 from ascend_sn.errors import JsonTextError
-from ascend_sn.formats.chrome.events import Events, lookup, thread_keys
+from ascend_sn.formats.chrome.events import Events, lookup
 from ascend_sn.formats.chrome.texts import Codes, mapped_integers, text_column
 from ascend_sn.formats.json_text import json_value
 from ascend_sn.formats.kineto import categories
@@ -157,10 +157,7 @@ def _through_flows(device: Events, calls: Events, flows: Events, strings: Sequen
 
 def _at(wanted: Events, offered: Events) -> Int64:
     """Return the position of the event of the same thread and moment, -1 for none."""
-    threads, _ = codes_of(np.concatenate([thread_keys(offered.pid, offered.tid), thread_keys(wanted.pid, wanted.tid)]))
-    moments, count = codes_of(np.concatenate([offered.ts, wanted.ts]))
-    keys = threads * np.int64(max(count, 1)) + moments
-    return first_match(keys[: len(offered)], keys[len(offered) :])
+    return first_match([offered.pid, offered.tid, offered.ts], [wanted.pid, wanted.tid, wanted.ts])
 
 
 def _external_ids_name_operators(device: Events) -> bool:

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from ascend_sn._native.codes import codes_of, first_match
 from ascend_sn.model.rows import Int64, Text
 
-__all__ = ["common_codes", "left_over", "lookup", "occurrence", "packed"]
+Integers = npt.NDArray[np.integer[Any]]
+
+__all__ = ["common_codes", "left_over", "lookup", "lookup_rows", "occurrence", "packed"]
 
 
 def lookup(keys: Int64, wanted: Int64) -> Int64:
     """Return for each wanted key the first position at which `keys` holds it, or -1."""
-    return first_match(keys, wanted)
+    return first_match([keys], [wanted])
+
+
+def lookup_rows(*columns: tuple[Integers, Integers]) -> Int64:
+    """Return for each row of the right side the first row of the left that equals it in every column, or -1.
+
+    Args:
+        columns: Per column its values on the left and on the right side.
+    """
+    left, right = zip(*columns, strict=True)
+    return first_match(left, right)
 
 
 def packed(*columns: tuple[Int64, Int64]) -> tuple[Int64, Int64]:

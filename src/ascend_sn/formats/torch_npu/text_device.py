@@ -12,7 +12,7 @@ from ascend_sn.formats.torch_npu.groups import is_fused, op_type_of
 from ascend_sn.formats.torch_npu.kernel_details import KernelDetails
 from ascend_sn.formats.torch_npu.kernel_matching import matched_by_name, matched_events
 from ascend_sn.formats.torch_npu.limits import ranks
-from ascend_sn.formats.torch_npu.matching import left_over, lookup, packed
+from ascend_sn.formats.torch_npu.matching import left_over, lookup, lookup_rows
 from ascend_sn.formats.torch_npu.tasks import copy_directions, is_core_task, joined_transport, task_kind
 from ascend_sn.formats.torch_npu.text_columns import combined, either, taken
 from ascend_sn.formats.torch_npu.trace_device import DeviceEvents
@@ -271,8 +271,7 @@ def _op_of_planes(trace: TraceDevice, op_at: Int64) -> Int64:
             (_argument(events, names, tasks.index[inside]), _argument(events, (own,), planes.index))
             for names, own in ((("Physic Stream Id", "Stream Id"), "stream id"), (("Task Id",), "task id"))
         ]
-        keys, wanted = packed(*numbers, (tasks.ts[inside], planes.ts))
-        at = lookup(keys, wanted)
+        at = lookup_rows(*numbers, (tasks.ts[inside], planes.ts))
         found = np.where(at >= 0, op_at[inside[at]], -1)
     order = np.argsort(ops.ts, kind="stable")
     latest = np.searchsorted(ops.ts[order], planes.ts, side="right") - 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ascend_sn.formats.torch_npu.groups import group_hash
-from ascend_sn.formats.torch_npu.matching import lookup, packed
+from ascend_sn.formats.torch_npu.matching import lookup, lookup_rows
 from ascend_sn.formats.torch_npu.text_columns import combined, number_text
 from ascend_sn.formats.torch_npu.trace_events import COUNTER_KEYS, Codes, TraceEvents
 from ascend_sn.formats.torch_npu.trace_host import (
@@ -140,8 +140,7 @@ def _calls(events: TraceEvents, index: Int64, host: TraceHost) -> Nullable:
     open_ = np.flatnonzero(found < 0)
     ends, starts = flow_ends(events, "HostToDevice") if len(open_) and len(host.calls) else (open_[:0], open_[:0])
     if len(ends):
-        keys, wanted = _place_keys(events, ends, index[open_])
-        end = lookup(keys, wanted)
+        end = _at_place(events, ends, index[open_])
         arrow = starts[end[end >= 0]]
         # The arrow starts inside the call, not with it.
         found[open_[end >= 0]] = enclosing_call(events, host.calls, events.tid[arrow], events.ts[arrow])
@@ -154,18 +153,14 @@ def _operators(events: TraceEvents, index: Int64, host: TraceHost) -> Nullable:
     if not len(ends) or not len(index):
         return Nullable(np.zeros(len(index), np.int64), np.zeros(len(index), np.bool_))
     operator = operator_starts(events, host.operators, events.tid[starts], events.ts[starts])
-    keys, wanted = _place_keys(events, ends, index)
-    end = lookup(keys, wanted)
+    end = _at_place(events, ends, index)
     found = np.where(end >= 0, operator[end], -1)
     return Nullable(found, found >= 0)
 
 
-def _place_keys(events: TraceEvents, left: Int64, right: Int64) -> tuple[Int64, Int64]:
-    return packed(
-        (events.pid[left].astype(np.int64), events.pid[right].astype(np.int64)),
-        (events.tid[left].astype(np.int64), events.tid[right].astype(np.int64)),
-        (events.ts[left], events.ts[right]),
-    )
+def _at_place(events: TraceEvents, offered: Int64, wanted: Int64) -> Int64:
+    """Return the position among the offered events of one on the same thread at the same moment, or -1."""
+    return lookup_rows(*((column[offered], column[wanted]) for column in (events.pid, events.tid, events.ts)))
 
 
 def _thread_text(events: TraceEvents, threads: Threads, index: Int64) -> Text:

@@ -17,7 +17,7 @@ from ascend_sn.formats.torch_npu.host_rows import (
     step_rows,
 )
 from ascend_sn.formats.torch_npu.limits import possible_times
-from ascend_sn.formats.torch_npu.matching import lookup, packed
+from ascend_sn.formats.torch_npu.matching import lookup, lookup_rows
 from ascend_sn.formats.torch_npu.text_columns import either
 from ascend_sn.formats.torch_npu.trace_events import Codes, TraceEvents
 from ascend_sn.formats.torch_npu.trace_processes import EventClasses
@@ -73,8 +73,7 @@ def operator_starts(events: TraceEvents, operators: Int64, tid: Codes, ts: Int64
     """Return the operator that starts on a thread at a moment, the innermost of several; -1 for none."""
     inner_first = np.argsort(events.dur[operators], kind="stable")
     ranked = operators[inner_first]
-    keys, wanted = packed((events.tid[ranked].astype(np.int64), tid.astype(np.int64)), (events.ts[ranked], ts))
-    found = lookup(keys, wanted)
+    found = lookup_rows((events.tid[ranked], tid), (events.ts[ranked], ts))
     return np.where(found >= 0, inner_first[found] if len(inner_first) else -1, -1)
 
 
