@@ -12,7 +12,7 @@ from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, Rule
+from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -26,12 +26,21 @@ class _Slow(msgspec.Struct):
     profile_id: int
     op_type: str
     slow: int
+    slow_steps: int
     excess_ns: int
     worst_ns: int
     worst_median_ns: int
     worst_ts_ns: int
     worst_step: int | None
     cohort: int
+    calls: int
+
+
+class _SlowStep(msgspec.Struct):
+    """A step with slow kernels of one type: what they lose in it, and how long it is."""
+
+    excess_ns: int
+    window_ns: int
 
 
 def check(context: Context) -> Iterator[Claim]:
@@ -54,11 +63,13 @@ def _claim(context: Context, step: MedianStep, row: _Slow, per_step: int) -> Cla
     if row.cohort < context.limits["cohort_from_count"]:
         reason = Message("suppressed.few-equals", {"count": row.cohort})
     found = place(step, [row.op_type])
+    direct = None if step.step_count == 1 else _direct(context, step, row.op_type)
     return Claim(
         params={
             "where": where(step, len(context.steps)),
             "op_type": row.op_type,
             "slow_count": row.slow,
+            "call_count": row.calls,
             "excess_ns": per_step,
             "excess_ratio": per_step / step.window_ns,
             "worst_ns": row.worst_ns,
@@ -83,10 +94,23 @@ def _claim(context: Context, step: MedianStep, row: _Slow, per_step: int) -> Cla
             ),
         ),
         changes=(partial(_as_their_equals, op_type=row.op_type, profile_id=row.profile_id),),
+        direct=direct,
         at_stake_ns=per_step,
         texts={"title": "rule.r-op-8.title-operator"},
         suppressed_by=reason,
+        # What was seen in one step only may not come again.
+        confidence="high" if row.slow_steps > 1 else "low",
     )
+
+
+def _direct(context: Context, step: MedianStep, op_type: str) -> DirectGain:
+    """Return what the steps with slow kernels are longer than the median by, no more than the kernels lose.
+
+    The step that is replayed is the median one, in which they are seldom.
+    """
+    rows = context.facts.query("slow_instances", _STEPS, _SlowStep, profile_id=step.profile_id, op_type=op_type)
+    lost = sum(max(min(row.excess_ns, row.window_ns - step.window_ns), 0) for row in rows) // step.step_count
+    return DirectGain(0, lost, sum(row.excess_ns for row in rows) // step.step_count)
 
 
 def _as_their_equals(graph: StepGraph, *, op_type: str, profile_id: int) -> Transform | Unpriced:
@@ -96,14 +120,27 @@ def _as_their_equals(graph: StepGraph, *, op_type: str, profile_id: int) -> Tran
 
 
 _BY_TYPE: Final = """
-    select profile_id, op_type, count(*) as slow, sum(excess_ns)::bigint as excess_ns,
+    select profile_id, op_type, count(*) as slow, count(distinct step_id) as slow_steps,
+           sum(excess_ns)::bigint as excess_ns,
            max(dur_ns) as worst_ns, arg_max(median_ns, dur_ns) as worst_median_ns,
-           arg_max(ts_ns, dur_ns) as worst_ts_ns, arg_max(step, dur_ns) as worst_step, max(cohort_count) as cohort
+           arg_max(ts_ns, dur_ns) as worst_ts_ns, arg_max(step, dur_ns) as worst_step, max(cohort_count) as cohort,
+           (select count(*) from kernel
+            where kernel.profile_id = result.profile_id and coalesce(kernel.op_type, kernel.name) = result.op_type
+              and kind in ('compute', 'fused')) as calls
     from result
     where step_id is not null
           or profile_id not in (select profile_id from result where step_id is not null)
     group by profile_id, op_type
     order by sum(excess_ns) desc, op_type, profile_id
+"""
+
+_STEPS: Final = """
+    select sum(excess_ns)::bigint as excess_ns, any_value(step.dur_ns) as window_ns
+    from result
+    join step using (profile_id, step_id)
+    where profile_id = $profile_id and op_type = $op_type and origin <> 'inferred'
+    group by step_id
+    order by step_id
 """
 
 RULE = Rule("R-OP-8", "slow-kernels", "compute", "code", check, needs=("slow_instances",))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection
 
+from tests.timeline import insert
 from tests.unit.advisor.advised import advised, found, suppressed
 from tests.unit.advisor.rules.matrix import product, step_of
 
@@ -29,6 +30,33 @@ def test_a_slow_one_is_found_with_its_place_and_priced_at_the_median() -> None:
     assert (evidence.start_ns, evidence.end_ns) == (90, 120)
     assert finding.gain is not None
     assert (finding.gain.change, finding.gain.expected_ns) == ("W10", 20)
+
+
+def repeated(*, longer_ns: int) -> DuckDBPyConnection:
+    """Ten steps of one kernel each; in the last one it takes 30 instead of 10, and the step is longer by so much."""
+    db = step_of(40)
+    for number in range(10):
+        last = number == 9
+        if number:
+            insert(db, "step", rank=0, step_id=number, step=5 + number, ts_ns=40 * number,
+                   dur_ns=40 + longer_ns * last, origin="mark")  # fmt: skip
+        product(db, number, 40 * number, 30 if last else 10)
+        db.execute("update kernel set step_id = ? where kernel_id = ?", [number, number])
+    return db
+
+
+def test_slow_ones_beside_the_median_step_cost_what_their_steps_are_longer_by() -> None:
+    # 20 lost in one of ten steps; where the step is longer by 10 only, the rest was hidden.
+    whole, half = (found(repeated(longer_ns=longer), "R-OP-8") for longer in (20, 10))
+
+    assert whole is not None
+    assert half is not None
+    assert whole.gain is not None
+    assert half.gain is not None
+    assert (whole.gain.method, whole.gain.expected_ns, whole.gain.high_ns) == ("direct", 2, 2)
+    assert (half.gain.expected_ns, half.gain.high_ns) == (1, 2)
+    assert whole.message.params["call_count"] == 10
+    assert whole.confidence == "low"  # seen in one step only
 
 
 def test_the_loss_counts_from_the_threshold_on() -> None:
