@@ -151,13 +151,13 @@ def _doubled_midranks(values: Reals) -> npt.NDArray[np.int64]:
 def _exact_p(doubled: npt.NDArray[np.int64], size: int, observed: int) -> float:
     """Share of the groups of `size` values whose rank sum is at least the observed one."""
     most = int(np.sort(doubled)[-size:].sum()) if size else 0
-    ways = np.zeros((size + 1, most + 1), object)
+    ways = np.zeros((size + 1, most + 1), np.int64)  # at most C(60, 30), which fits
     ways[0, 0] = 1
     for rank in doubled.tolist():
         for chosen in range(size, 0, -1):
             if rank <= most:
                 ways[chosen, rank:] += ways[chosen - 1, : most + 1 - rank]
-    return float(sum(ways[size, observed:]) / math.comb(len(doubled), size))
+    return float(int(ways[size, observed:].sum()) / math.comb(len(doubled), size))
 
 
 def robust_variation(values: Sequence[float]) -> float:
