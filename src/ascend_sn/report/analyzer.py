@@ -15,6 +15,8 @@ from ascend_sn.advisor.advise import advise
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.finding import Evidence, Finding, Location, Topic
 from ascend_sn.errors import UnknownNameError
+from ascend_sn.report.assemble_pairs import rank_pairs
+from ascend_sn.report.document import RankPair
 from ascend_sn.report.language import Code, Language, code_of_environment
 from ascend_sn.store import Run, open_run
 from ascend_sn.store.jobs import newest_job
@@ -198,31 +200,13 @@ def report_of(facts: Facts, about: AnalysisProfile, language: Language) -> Analy
     return AnalysisReport(
         profile=about,
         findings=tuple(_finding(found, language) for found in advice.findings),
-        comm_pairs=tuple(_pairs(facts, language)) if with_pairs else (),
+        comm_pairs=tuple(_pair(pair, language) for pair in rank_pairs(facts)) if with_pairs else (),
         held_back=tuple(f"{held.code}: {language.render(held.reason)}" for held in advice.suppressed),
         not_collected=tuple(
             f"{lacking.code}: {lacking.reason or lacking.what}" + (f" ({lacking.turn_on})" if lacking.turn_on else "")
             for lacking in advice.not_collected
         ),
     )
-
-
-class _Pair(msgspec.Struct):
-    group_id: str | None
-    src_rank: int
-    dst_rank: int
-    size_bytes: int | None
-    transports: str | None
-    bandwidth_bytes_per_s: float | None
-    bandwidth_ratio: float | None
-    bandwidth_reason: str | None
-    mean_wait_ns: int | None
-
-
-class _Wait(msgspec.Struct):
-    src_rank: int
-    dst_rank: int
-    mean_wait_ns: int
 
 
 def _profile_of(profile: AnalysisProfile | str) -> AnalysisProfile:
@@ -281,36 +265,17 @@ def _listed(values: tuple[int, ...] | tuple[str, ...]) -> str:
     return f"{shown}, \u2026" if len(values) > _NAMES_SHOWN else shown
 
 
-def _pairs(facts: Facts, language: Language) -> Iterator[CommPair]:
-    """Pairs with traffic or waiting tasks; else those in which one member of a collective waits for the last one."""
-    waits = {(row.src_rank, row.dst_rank): row.mean_wait_ns for row in facts.rows("rank_waits", _Wait)}
-    seen = set()
-    for row in facts.rows("rank_pairs", _Pair):
-        pair = (row.src_rank, row.dst_rank)
-        of_job = row.group_id is None
-        wait_ns = row.mean_wait_ns
-        if wait_ns is None and of_job:
-            wait_ns = waits.get(pair)
-        if of_job:
-            seen.add(pair)
-        yield _pair(row, wait_ns, language)
-    for (src, dst), wait_ns in waits.items():
-        if (src, dst) not in seen:
-            nothing = _Pair(None, src, dst, None, None, None, None, "no-transfers", None)
-            yield _pair(nothing, wait_ns, language)
-
-
-def _pair(row: _Pair, wait_ns: int | None, language: Language) -> CommPair:
+def _pair(row: RankPair, language: Language) -> CommPair:
     reasons = []
     if row.bandwidth_reason is not None:
         reasons.append(language.text(f"pair.{row.bandwidth_reason}", transports=row.transports or ""))
-    if wait_ns is None:
+    if row.mean_wait_ns is None:
         reasons.append(language.text("pair.no-waits"))
     return CommPair(
         src_card=row.src_rank,
         dst_card=row.dst_rank,
         bandwidth_utilization=math.nan if row.bandwidth_ratio is None else round(100 * row.bandwidth_ratio, 1),
-        avg_wait_time_ms=math.nan if wait_ns is None else round(wait_ns / 1e6, 3),
+        avg_wait_time_ms=math.nan if row.mean_wait_ns is None else round(row.mean_wait_ns / 1e6, 3),
         reason="; ".join(reasons),
         group=row.group_id or "",
         bandwidth_bytes_per_s=math.nan if row.bandwidth_bytes_per_s is None else row.bandwidth_bytes_per_s,

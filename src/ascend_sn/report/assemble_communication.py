@@ -10,6 +10,7 @@ import msgspec
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE
 from ascend_sn.report.absence import absent
+from ascend_sn.report.assemble_pairs import rank_pairs
 from ascend_sn.report.document import Communication, CommunicationGrade, Link, Operation
 
 __all__ = ["communication_section"]
@@ -52,7 +53,7 @@ def communication_section(facts: Facts, *, fused_ns: int, in_detail: bool) -> Co
     Args:
         facts: The analysis results.
         fused_ns: Compute of fused compute-and-communication kernels in the median steps.
-        in_detail: With the grade of every rank and the traffic between pairs.
+        in_detail: With the grade of every rank, the traffic between pairs and their waits.
     """
     missing = facts.missing("communication_summary")
     if missing is not None:
@@ -71,6 +72,7 @@ def communication_section(facts: Facts, *, fused_ns: int, in_detail: bool) -> Co
     ]
     exposed_ns, all_windows_ns = sum(row.exposed_comm_ns for row in told), sum(row.window_ns for row in told)
     links, link_count = _links(facts) if in_detail else ([], 0)
+    pairs = rank_pairs(facts) if in_detail else []
     return Communication(
         collected=True,
         state="collected",
@@ -80,6 +82,8 @@ def communication_section(facts: Facts, *, fused_ns: int, in_detail: bool) -> Co
         fused_ns=fused_ns or None,
         link_count=link_count,
         links=links,
+        pair_count=len(pairs),
+        pairs=sorted(pairs, key=lambda pair: -(pair.mean_wait_ns or 0))[:_LINKS_LISTED],
     )
 
 

@@ -48,6 +48,7 @@ __all__ = [
     "Operator",
     "Operators",
     "Profile",
+    "RankPair",
     "Ranks",
     "Section",
     "State",
@@ -345,8 +346,30 @@ class CommunicationGrade(msgspec.Struct, kw_only=True):
     grade: Literal["normal", "slight", "severe", "extreme"] | None
 
 
+class RankPair(msgspec.Struct, kw_only=True):
+    """Two ranks: how well the links between them are used, and how long the source waits for the destination.
+
+    Attributes:
+        group_id: Communicator in which the two numbers are places; null where they are ranks of the job.
+        transports: Kinds of links, by commas; null where no transfer was recorded, as size and bandwidth.
+        bandwidth_bytes_per_s: Of one stream.
+        bandwidth_ratio: Of the peak of the links; null where `bandwidth_reason` says why.
+        mean_wait_ns: Per collective; null where nothing was recorded.
+    """
+
+    src_rank: int
+    dst_rank: int
+    group_id: str | None
+    transports: str | None
+    size_bytes: int | None
+    bandwidth_bytes_per_s: float | None
+    bandwidth_ratio: float | None
+    bandwidth_reason: Literal["no-transfers", "chip-unknown", "link-unknown"] | None
+    mean_wait_ns: int | None
+
+
 class Communication(Section, kw_only=True):
-    """Communication by primitive, its sum, its grade per rank, and the traffic between pairs of ranks."""
+    """Communication by primitive, its sum, its grade per rank, the traffic between pairs of ranks, and their waits."""
 
     total: Operation | None = None
     operations: list[Operation] = []
@@ -354,6 +377,8 @@ class Communication(Section, kw_only=True):
     fused_ns: int | None = None
     link_count: int = 0
     links: list[Link] = []
+    pair_count: int = 0
+    pairs: list[RankPair] = []
 
 
 class MemoryPeak(msgspec.Struct, kw_only=True):

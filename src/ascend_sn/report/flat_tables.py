@@ -69,6 +69,7 @@ def _sections(document: Document) -> dict[SectionName, dict[str, Sequence[msgspe
             "communication_total": [] if communication.total is None else [communication.total],
             "communication_grade": communication.grades,
             "links": communication.links,
+            "rank_pairs": communication.pairs,
         },
         "memory": {
             "memory_peak": memory.peaks,

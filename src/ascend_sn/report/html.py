@@ -27,6 +27,7 @@ from ascend_sn.report.text_tables import (
     grade_table,
     hot_spot_table,
     total_row,
+    wait_table,
 )
 from ascend_sn.report.views import View, telling_ranks
 from ascend_sn.report.wording import (
@@ -229,6 +230,7 @@ def _tables(document: Document, language: Language, view: View) -> dict[str, Any
     return {
         "data": data_table(document.breakdown, language),
         "grades": grade_table(document.communication, language),
+        "waits": wait_table(document.communication, language, view),
         "memory_total": total_row(document.memory, language),
         "hot_spots": hot_spot_table(document.memory, language, view),
         "copies": copies_table(document.copies, language),

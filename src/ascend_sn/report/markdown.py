@@ -19,6 +19,7 @@ from ascend_sn.report.text_tables import (
     hot_spot_table,
     phase_table,
     total_row,
+    wait_table,
 )
 from ascend_sn.report.views import View, telling_ranks
 from ascend_sn.report.wording import (
@@ -176,7 +177,12 @@ def _communication(document: Document, language: Language, view: View) -> list[s
         "size",
     ]
     note = [markdown_cell(language.text("communication.members", members=members)), ""] if members else []
-    return [*note, *table(columns, rows, language), *fused, *section_lines([grade_table(section, language)])]
+    return [
+        *note,
+        *table(columns, rows, language),
+        *fused,
+        *section_lines([grade_table(section, language), wait_table(section, language, view)]),
+    ]
 
 
 def _operation(name: str, row: Operation, language: Language) -> list[str]:

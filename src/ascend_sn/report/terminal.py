@@ -23,6 +23,7 @@ from ascend_sn.report.terminal_details import (
     write_operators,
     write_pairs,
     write_phases,
+    write_waits,
 )
 from ascend_sn.report.terminal_findings import write_advice
 from ascend_sn.report.views import View, telling_ranks
@@ -240,6 +241,7 @@ class _Screen(Blocks):
             self.show(table)
             if self.view.chosen:
                 write_pairs(self, section, self.view)
+                write_waits(self, section, self.view)
                 write_grades(self, section)
         else:
             self.absent("communication.title", absence_text(section, self.language))

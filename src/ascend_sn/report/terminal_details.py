@@ -20,6 +20,7 @@ from ascend_sn.report.wording import (
     fusion_rate_text,
     hot_spots_note,
     rank_text,
+    ranking_text,
     share_text,
 )
 
@@ -31,6 +32,7 @@ __all__ = [
     "write_operators",
     "write_pairs",
     "write_phases",
+    "write_waits",
 ]
 
 _ROWS: Final = 6
@@ -128,6 +130,28 @@ def write_pairs(blocks: Blocks, section: Communication, view: View) -> None:
             duration_text(link.dur_ns),
             known_rate(link.bandwidth_bytes_per_s),
             language.text(f"pattern.{link.pattern}") if link.pattern else "",
+        )
+    blocks.show(table)
+
+
+def write_waits(blocks: Blocks, section: Communication, view: View) -> None:
+    """Write who waits longest for whom, and how well the links between the two are used; nothing without any wait."""
+    waiting = [pair for pair in section.pairs if pair.mean_wait_ns]
+    if not waiting:
+        return
+    shown = view.rows(waiting, _ROWS)
+    blocks.console.print()
+    blocks.noted(
+        "waits.title",
+        f"{blocks.language.text('waits.note')}; {ranking_text(len(shown), len(waiting), blocks.language)}",
+    )
+    table = blocks.table("", "column.wait", "column.bandwidth", "column.of-peak")
+    for pair in shown:
+        table.add_row(
+            f"{pair.src_rank} > {pair.dst_rank}",
+            known_duration(pair.mean_wait_ns),
+            known_rate(pair.bandwidth_bytes_per_s),
+            known_share(pair.bandwidth_ratio),
         )
     blocks.show(table)
 

@@ -32,6 +32,7 @@ __all__ = [
     "hot_spot_table",
     "phase_table",
     "total_row",
+    "wait_table",
 ]
 
 _RANKS: Final = 32
@@ -100,6 +101,25 @@ def grade_table(section: Communication, language: Language) -> TextTable | None:
     columns = ("column.rank", "column.exposed", *(f"part.{part}_ns" for part in _PARTS), "column.grade")
     said = dict.fromkeys(direction_text(row, language) for row in shown)
     return _table("grade.title", language.text("grade.note"), columns, rows, language, said)
+
+
+def wait_table(section: Communication, language: Language, view: View) -> TextTable | None:
+    """Who waits for whom, and how well the links between the two are used."""
+    shown = view.rows(section.pairs, _ROWS)[:_MOST_ROWS]
+    rows = [
+        (
+            f"{row.src_rank} \u2192 {row.dst_rank}",
+            _time(row.mean_wait_ns),
+            row.transports or "-",
+            _size(row.size_bytes),
+            "-" if row.bandwidth_bytes_per_s is None else rate_text(row.bandwidth_bytes_per_s),
+            _share(row.bandwidth_ratio),
+        )
+        for row in shown
+    ]
+    note = f"{language.text('waits.note')} \u00b7 {ranking_text(len(shown), section.pair_count, language)}"
+    words = ("pair", "wait", "transport", "size", "bandwidth", "of-peak")
+    return _table("waits.title", note, _columns(*words), rows, language)
 
 
 def total_row(section: Memory, language: Language) -> tuple[str, ...]:

@@ -176,6 +176,28 @@ def test_the_grade_tells_waiting_from_moving_bytes() -> None:
     assert "a faster network does not help" in " ".join(text.split())
 
 
+def waiting_pair() -> DrawnRun:
+    """One all-reduce; rank 0 waits 7 ms for rank 1, over a link that reaches 14 of 28 GB/s."""
+    db = timeline("r0 step |1111|\nr0 s2 |CC..|", kinds={"C": "communication"})
+    db.execute("update profile set device_name = 'Ascend910B3'")
+    insert(db, "collective", rank=0, collective_id=0, kernel_id=0, op="allreduce", group_id="g", ts_ns=0, dur_ns=2)
+    insert(db, "comm_task", rank=0, collective_id=0, name="Notify_Wait", src_rank=0, dst_rank=1, dur_ns=7_000_000)
+    insert(db, "link", rank=0, group_id="g", src_rank=0, dst_rank=1, rank_scope="group", transport="HCCS",
+           size_bytes=1_400, dur_ns=100)  # fmt: skip
+    return DrawnRun(db)
+
+
+def test_the_communication_report_names_who_waits_for_whom() -> None:
+    document = assemble(waiting_pair(), ENGLISH, QUIET)
+
+    (pair,) = document.communication.pairs
+    assert (pair.src_rank, pair.dst_rank, pair.mean_wait_ns, pair.bandwidth_ratio) == (0, 1, 7_000_000, 0.5)
+    assert line_of(screen(document, COMMUNICATION), "0 > 1 7.00") == "0 > 1 7.00 ms 14.0 GB/s 50 %"
+    markdown, page = markdown_text(document, ENGLISH, View()), html_text(document, ENGLISH, View())
+    assert "| 0 \u2192 1 | 7.00 ms | HCCS | 1.37 KiB | 14.0 GB/s | 50 % |" in markdown
+    assert "Waits between ranks" in page
+
+
 @pytest.mark.parametrize(
     ("transit", "said"),
     [
@@ -293,14 +315,21 @@ def test_the_plain_screen_works_out_nothing_that_it_does_not_show(monkeypatch: p
     document = assemble(two_ranks(), ENGLISH, replace(selection_of(view=View(), screen_only=True), advice=False))
 
     assert (document.copies, document.fusion) == (None, None)
-    assert not {"copies", "fusion_candidates", "memory_by_operator", "memory_at_peak", "link_matrix"} & set(asked)
+    assert not {
+        "copies",
+        "fusion_candidates",
+        "memory_by_operator",
+        "memory_at_peak",
+        "link_matrix",
+        "rank_pairs",
+    } & set(asked)
 
 
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("view", [FUSION, MEMORY, COMMUNICATION], ids=["fusion", "memory", "communication"])
 def test_every_report_fits_80_columns_in_both_languages(code: str, view: View) -> None:
     chosen: Code = "zh" if code == "zh" else "en"
-    for run in (run_of(fused_and_not()), allocations(), two_ranks()):
+    for run in (run_of(fused_and_not()), allocations(), two_ranks(), waiting_pair()):
         text = screen(assemble(run, Language.load(chosen), QUIET), view, chosen)
 
         assert max(cell_width(line) for line in text.splitlines()) <= 80
