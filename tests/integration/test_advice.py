@@ -74,6 +74,9 @@ def test_claimed_gains_stay_below_the_time_that_exists(parts: tuple[str, ...]) -
     said = advice(*parts)
 
     assert all(f.gain is None or f.gain.high_ns <= f.gain.base_ns for f in said.findings)
+    assert sum(f.gain.expected_ns for f in said.findings if f.gain) <= max(
+        (f.gain.base_ns for f in said.findings if f.gain), default=0
+    )
     if said.plan is not None:
         assert sum(step.expected_ns for step in said.plan.steps) <= said.plan.base_ns
         assert all(step.step_ns > 0 for step in said.plan.steps)

@@ -10,7 +10,7 @@ import msgspec
 
 from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, Rule
+from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -50,10 +50,13 @@ def check(context: Context) -> Iterator[Claim]:
     if len(context.profiles) < 2:  # nobody to wait for
         return
     limits = context.limits
-    windows = {step.profile_id: step.window_ns for step in context.steps}
+    # Ranks that never meet do not wait for each other.
+    windows = {step.profile_id: step.window_ns for step in context.steps if step.communication_ns > 0}
     rows = [row for row in context.facts.query("stragglers", "select * from result where is_straggler", _Row)]
     for row in sorted(rows, key=lambda row: -row.lost_ns):
-        window_ns = windows.get(row.profile_id, row.own_ns) or 1
+        if row.profile_id not in windows:
+            continue
+        window_ns = windows[row.profile_id] or 1
         lost_ratio = row.lost_ns / window_ns
         if row.lost_ns <= limits["wait_from_ns"] and lost_ratio <= limits["wait_from_ratio"]:
             continue
@@ -75,7 +78,7 @@ def check(context: Context) -> Iterator[Claim]:
             changes=(partial(_normalised, profile_id=row.profile_id),),
             at_stake_ns=row.lost_ns,
             suppressed_by=Message("suppressed.first-step-only") if row.steps == 1 and _is_first(context, row) else None,
-            texts={"advice": _ADVICE[cause]},
+            texts={"advice": _ADVICE[cause], **({} if row.last_calls else _BY_SCORE)},
         )
 
 
@@ -101,6 +104,7 @@ def _evidence(row: _Row, cause: str, excess_ns: int) -> tuple[Evidence, ...]:
     return tuple(Evidence(name=name, value=value, source="stragglers", ranks=ranks) for name, value in figures)
 
 
+_BY_SCORE: Final[dict[TextPart, str]] = {"message": "rule.r-imb-1.message-score"}
 _ADVICE: Final = {
     "compute": "rule.r-imb-1.advice-compute",
     "data": "rule.r-imb-1.advice-data",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from duckdb import DuckDBPyConnection
 
 from tests.timeline import empty_tables, insert
-from tests.unit.advisor.advised import found, suppressed
+from tests.unit.advisor.advised import advised, found, suppressed
 
 MS = 1_000_000
 STEP = 100 * MS
@@ -63,6 +63,27 @@ def test_either_bound_will_do() -> None:
 
     assert found(db, "R-IMB-1") is None
     assert found(db, "R-IMB-1", thresholds=["R-IMB-1.wait_from_ratio=0.03"]) is not None
+
+
+def test_ranks_that_never_meet_do_not_wait_for_each_other() -> None:
+    db = training(20 * MS)
+    db.execute("delete from collective")
+    db.execute("delete from kernel where kind = 'communication'")
+
+    assert advised(db, "R-IMB-1").quiet == ("R-IMB-1",)
+
+
+def test_where_no_call_tells_who_was_last_the_own_time_does() -> None:
+    db = training(30 * MS)
+    db.execute(
+        "update collective set wait_ns = null, sync_ns = null, transit_ns = null, method = null, sequence = null"
+    )
+
+    finding = found(db, "R-IMB-1")
+
+    # 80 ms of compute against 50, and the rest of the step is computing on all of them.
+    assert finding is not None
+    assert finding.message.message_id == "rule.r-imb-1.message-score"
 
 
 def test_a_lone_first_step_is_no_evidence() -> None:
