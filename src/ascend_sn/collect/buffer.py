@@ -71,7 +71,7 @@ class SpanBuffer:
             self._path = None
             self._ring = Ring.create(None, capacity, number=names.number, offset_ns=offset_ns, names=names.numbers)
             if faults is not None:
-                text = f"no rows can wait in {path} ({error.strerror}): a killed process loses its last 0.2 s"
+                text = f"no rows can wait in {path} ({error.strerror}): a killed process loses its last second"
                 faults.warning("span ring", text)
         if self._path is not None:
             self._lock_file = _locked(self._path)

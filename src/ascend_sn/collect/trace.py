@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 __all__ = ["Trace", "scratch_recorder"]
 
 BUFFER_ROWS = 16_384
-FLUSH_INTERVAL_S = 0.2
-"""Rows wait no longer than this before they are written."""
+FLUSH_INTERVAL_S = 1.0
+"""Rows wait no longer than this before they are written; they are safe from the first moment on."""
 
 FORECAST_AFTER_S = 1.0
 """How long steps are recorded before the size of the whole is estimated."""
