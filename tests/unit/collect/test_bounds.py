@@ -7,16 +7,18 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ascend.profiler import Profiler
+from ascend_sn._native.ring import Ring
 from ascend_sn.collect import names as names_module
 from ascend_sn.collect.buffer import SpanBuffer
 from ascend_sn.collect.names import NameTable
 from ascend_sn.collect.recorder import int64_as_double
 from ascend_sn.collect.trace import scratch_recorder
-from ascend_sn.model.trace_schema import COUNTER, METRIC, NOT_GIVEN, SPAN
+from ascend_sn.model.trace_schema import COUNTER, METRIC, NOT_GIVEN, OPEN_FLAG, SPAN
 from tests.unit.collect.recorded import metadata, rows
 
 
@@ -130,6 +132,44 @@ def test_threads_that_ended_are_forgotten() -> None:
         thread.join()
 
     assert recorder.buffer.thread_count <= 256
+
+
+def test_a_thread_does_not_inherit_the_open_spans_of_an_ended_one_with_its_number() -> None:
+    recorder = scratch_recorder()
+    numbers: list[int] = []
+
+    def leave_open() -> None:
+        numbers.append(threading.get_native_id())
+        recorder.begin("left open", SPAN, recorder.names.number("left open"))
+
+    thread = threading.Thread(target=leave_open)
+    thread.start()
+    thread.join()
+    recorder.enter_thread(numbers[0])  # as the next thread that gets this number does
+
+    columns = recorder.buffer.peek()
+    assert columns is not None
+    assert (SPAN | OPEN_FLAG) in columns[0].tolist()
+    assert list(recorder.buffer.take_open(0, 0)) == []
+
+
+def test_where_no_file_can_be_mapped_rows_wait_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    create = Ring.create
+
+    def in_memory_only(path: str | None, *args: Any, **named: Any) -> Ring:
+        if path is not None:
+            raise OSError(19, "No such device")
+        return create(None, *args, **named)
+
+    monkeypatch.setattr(Ring, "create", in_memory_only)
+    with Profiler(output_path=tmp_path) as profiler:
+        profiler.start_op("forward")
+        profiler.stop_op("forward")
+
+    assert "no rows can wait in" in caplog.text
+    assert [row.name for row in rows(tmp_path, SPAN)] == ["forward"]
 
 
 def test_memory_is_sampled_and_the_reached_interval_is_told(tmp_path: Path) -> None:
