@@ -35,7 +35,7 @@ def check(context: Context) -> Iterator[Claim]:
         return
     yield Claim(
         params={
-            "row_count": sum(one.rows for one in damaged),
+            "count": sum(one.rows for one in damaged),
             "kinds": ", ".join(one.kind.replace("_", " ") for one in damaged[:3]),
         },
         evidence=(

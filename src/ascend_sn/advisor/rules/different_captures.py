@@ -30,7 +30,7 @@ def check(context: Context) -> Iterator[Claim]:
     first = rows[0]
     yield Claim(
         params={
-            "setting_count": len({row.setting for row in rows}),
+            "count": len({row.setting for row in rows}),
             "setting": first.setting.removeprefix("config."),
             "usual": first.usual_value,
             "other": first.other_value,

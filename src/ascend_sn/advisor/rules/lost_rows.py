@@ -25,7 +25,7 @@ def check(context: Context) -> Iterator[Claim]:
     if rows < context.limits["rows_from_count"]:
         return
     yield Claim(
-        params={"row_count": rows},
+        params={"count": rows},
         evidence=tuple(Evidence(name=one.kind, value=one.rows, source="damage") for one in lost),
         severity="warning",
         in_plan=False,

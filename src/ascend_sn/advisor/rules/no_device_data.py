@@ -19,7 +19,7 @@ def check(context: Context) -> Iterator[Claim]:
     ranks = tuple(one.rank for one in silent if one.rank is not None)
     yield Claim(
         params={
-            "profile_count": len(silent),
+            "count": len(silent),
             "launch_count": sum(one.launch_count for one in silent),
             "ranks": ", ".join(map(str, ranks[:8])) or "?",
         },

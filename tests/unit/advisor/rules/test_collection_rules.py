@@ -42,7 +42,7 @@ def test_damage_is_a_warning_and_critical_where_the_data_contradict_themselves()
     assert warning is not None
     assert critical is not None
     assert (warning.severity, critical.severity) == ("warning", "critical")
-    assert warning.message.params["row_count"] == 3
+    assert warning.message.params["count"] == 3
 
 
 def test_lost_rows_are_told_apart_from_damage() -> None:
@@ -52,7 +52,7 @@ def test_lost_rows_are_told_apart_from_damage() -> None:
     finding = found(db, "R-PROF-3")
 
     assert finding is not None
-    assert (finding.severity, finding.message.params["row_count"]) == ("warning", 7)
+    assert (finding.severity, finding.message.params["count"]) == ("warning", 7)
     assert advised(db, "R-PROF-2").quiet == ("R-PROF-2",)
 
 
@@ -72,8 +72,8 @@ def test_settings_that_differ_between_ranks_are_named() -> None:
     finding = found(db, "R-PROF-5")
 
     assert finding is not None
-    assert finding.message.params | {"setting_count": 1} == {
-        "setting_count": 1, "setting": "with_stack", "usual": "false", "other": "true", "ranks": "2",
+    assert finding.message.params == {
+        "count": 1, "setting": "with_stack", "usual": "false", "other": "true", "ranks": "2",
     }  # fmt: skip
 
 
