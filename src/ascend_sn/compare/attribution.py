@@ -19,12 +19,15 @@ import msgspec
 from ascend_sn.analysis.operator_names import type_of
 from ascend_sn.compare.figures import RunFigures, Work
 
-__all__ = ["Attribution", "Contribution", "MatchedBy", "attribution"]
+__all__ = ["Attribution", "Contribution", "MatchedBy", "attribution", "common_name"]
 
 Kind = Literal["compute", "communication", "copy", "free", "concurrent", "uneven"]
 MatchedBy = Literal["op, shape, module", "op, shape", "op, module", "op", "operator"]
 
 _Key = tuple[str, str, str | None, str | None]
+
+_ASCEND_CALL: Final = "aclnn"
+"""Front of the names of Ascend's operator calls; behind it is the framework's name, as in aclnnMm."""
 
 ENOUGH_MATCHED: Final = 0.5
 """Share of the operator time that must have a counterpart; else a coarser match is tried."""
@@ -114,6 +117,11 @@ def attribution(
     )
 
 
+def common_name(row: Work) -> str:
+    """Return what an operator is called on every device: the type of the framework operator behind it."""
+    return type_of((row.operator or row.op).removeprefix(_ASCEND_CALL)) if row.kind == "compute" else row.op
+
+
 class _Total(msgspec.Struct, frozen=True):
     """Calls and time per step, exactly."""
 
@@ -157,7 +165,7 @@ def _keys(runs: Sequence[RunFigures]) -> list[tuple[MatchedBy, Callable[[Work], 
     """Keys from the finest to the coarsest that the runs have; kernels of two kinds of device share no name."""
     by_operator: tuple[MatchedBy, Callable[[Work], _Key]] = (
         "operator",
-        lambda row: (row.kind, row.op if row.kind != "compute" else type_of(row.operator or row.op), None, None),
+        lambda row: (row.kind, common_name(row), None, None),
     )
     if len({tuple(run.device_kinds) for run in runs}) > 1:
         return [by_operator]

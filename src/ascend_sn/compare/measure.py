@@ -26,8 +26,9 @@ _WINDOWS: Final = "compared_window"
 def figures_of(run: Run, name: str) -> RunFigures:
     """Measure what a comparison needs of a run.
 
-    The steps are the marked ones that most profiles have, without the first tenth of each session (at least one) as
-    warm-up; where none is marked the inferred ones, else the whole capture. A step is as long as on its longest rank.
+    The steps are the marked ones that most profiles have, without those that launched nothing, and without the first
+    tenth of each session (at least one) as warm-up; where none is marked the inferred ones, else the whole capture. A
+    step is as long as on its longest rank.
 
     Args:
         run: An opened run; where the input holds several jobs, one of them.
@@ -69,8 +70,9 @@ def figures_of(run: Run, name: str) -> RunFigures:
 
 
 def _steps(db: DuckDBPyConnection, ids: Sequence[int]) -> tuple[Scope, list[StepKey], int]:
+    working = _working_steps(db)
     for inferred in (False, True):
-        keys = steady_steps(db, ids, inferred=inferred)
+        keys = steady_steps(db, ids, inferred=inferred, among=working or None)
         if keys:
             ((count,),) = db.execute(
                 """
@@ -82,6 +84,17 @@ def _steps(db: DuckDBPyConnection, ids: Sequence[int]) -> tuple[Scope, list[Step
             ).fetchall()
             return ("inferred step" if inferred else "step"), keys, count
     return "none", [], 0
+
+
+def _working_steps(db: DuckDBPyConnection) -> set[tuple[int, int]]:
+    """Session and number of the steps that launched anything: one that a capture cut off stands for no other."""
+    rows = db.execute("""
+        select distinct coalesce(step.session, 0), coalesce(step.step, step.step_id)
+        from step
+        join kernel using (profile_id, step_id)
+        where kernel.kind in ('compute', 'fused', 'communication', 'copy')
+    """).fetchall()
+    return {(session, number) for session, number in rows}
 
 
 def _make_windows(db: DuckDBPyConnection, keys: Sequence[StepKey], breakdown: object) -> None:

@@ -8,8 +8,7 @@ from typing import Final, Literal
 import msgspec
 import numpy as np
 
-from ascend_sn.analysis.operator_names import type_of
-from ascend_sn.compare.attribution import Attribution, Contribution
+from ascend_sn.compare.attribution import Attribution, Contribution, common_name
 from ascend_sn.compare.figures import RunFigures
 from ascend_sn.model.message import Message
 from ascend_sn.model.rows import Bool
@@ -109,7 +108,7 @@ def _replayed(
     if replay is None or isinstance(replay, Unpriced):
         return replay
     # The row may stand for all operators of a type, as those of two kinds of device do.
-    ops = {row.op for row in figures.work if name in (row.op, type_of(row.operator or row.op))}
+    ops = {row.op for row in figures.work if name in (row.op, common_name(row))}
     chosen = _kernels_of(ops, replay.graph)
     if not bool(chosen.any()):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -113,9 +113,19 @@ def choose(
     return Choice(tuple(aligned), scope, len(steady), len(windows), spread)
 
 
-def steady_steps(db: DuckDBPyConnection, profile_ids: Sequence[int], *, inferred: bool = False) -> list[StepKey]:
-    """Return the steps that most of some profiles have, by time, without the warm-up of each session."""
-    return _without_warm_up(_steps(db, list(profile_ids), inferred))
+def steady_steps(
+    db: DuckDBPyConnection,
+    profile_ids: Sequence[int],
+    *,
+    inferred: bool = False,
+    among: Collection[tuple[int, int]] | None = None,
+) -> list[StepKey]:
+    """Return the steps that most of some profiles have, by time, without the warm-up of each session.
+
+    With `among`, only steps of these sessions and numbers count.
+    """
+    keys = _steps(db, list(profile_ids), inferred)
+    return _without_warm_up(keys if among is None else [key for key in keys if (key.session, key.number) in among])
 
 
 def _spread(ascending: list[int]) -> tuple[float, float]:

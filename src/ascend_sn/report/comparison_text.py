@@ -236,7 +236,8 @@ def cause_text(row: Contribution, language: Language) -> str:
     if row.kind == "communication":
         name = language.text("compare.row.communication", name=name)
     elif row.kind == "copy":
-        name = language.text("compare.row.copy", name=name)
+        known = row.name in ("h2d", "d2h", "d2d", "h2h")
+        name = language.text("compare.row.copy", name=name) if known else language.text("compare.row.copies")
     shapes = f" [{printable(row.shapes)}]" if row.shapes else ""
     module = f" {printable(row.module)}" if row.module else ""
     return name + shapes + module
