@@ -35,13 +35,15 @@ def report(
     language: Language,
 ) -> int:
     """Write the report of a run; exit 1 with `strict` when data are damaged."""
+    from ascend_sn.advisor.thresholds import Thresholds
     from ascend_sn.report.views import View, selection_of
 
     run_path = input_of(path, input_path)
     target = output or _default_output(run_path)
     check_output(target)
     view = View(top_k=top_k)
-    document = document_of(run_path, language, cache_dir=cache_dir, selection=selection_of(view=view), job=job)
+    selection = selection_of(view=view, thresholds=Thresholds.in_force(Path.cwd()))
+    document = document_of(run_path, language, cache_dir=cache_dir, selection=selection, job=job)
     write_document(document, target, language, view)
     if output_format == "json":
         print_document(document, language, view, output_format)
