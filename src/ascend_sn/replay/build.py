@@ -20,6 +20,7 @@ from ascend_sn.replay.lineage import Queued, queued, with_lineage
 from ascend_sn.replay.meetings import Meeting, meetings
 from ascend_sn.replay.parts import Parts
 from ascend_sn.replay.residuals import residuals
+from ascend_sn.replay.streams import streams_of
 from ascend_sn.replay.tasks import Tasks, joined, load_tasks
 from ascend_sn.replay.waits import HostCall, Waits, waits_of
 
@@ -256,6 +257,7 @@ def _finished(
         guessed_ns=np.concatenate([profile.guessed_ns for profile in profiles]),
         transit=rank[transit],
         collectives=tuple(meeting.collective for meeting in met),
+        streams=streams_of(nodes, edges, tasks, len(windows)),
     )
 
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ascend_sn.model.rows import Bool, Int64
 from ascend_sn.replay.tasks import Tasks
+
+if TYPE_CHECKING:
+    from ascend_sn.replay.streams import Streams
 
 __all__ = [
     "NO_TASK",
@@ -193,6 +196,7 @@ class StepGraph:
         guessed_ns: How long each would be if the thread worked there.
         transit: Nodes in which the bytes of collectives move.
         collectives: What each of those is.
+        streams: The streams and hosts as wholes; None where there are not both.
     """
 
     nodes: Nodes
@@ -207,6 +211,7 @@ class StepGraph:
     guessed_ns: Int64
     transit: Int64
     collectives: tuple[Collective, ...]
+    streams: Streams | None
 
     @property
     def sink(self) -> int:
