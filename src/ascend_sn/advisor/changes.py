@@ -99,13 +99,18 @@ def typed_to_share(
 
 
 def _optimizer_chains(graph: StepGraph) -> list[Int64]:
-    """Kernels of the optimizer phase that follow each other on one stream and begin with a tensor of one shape."""
+    """Kernels of the optimizer phase that follow each other on one stream and begin with a tensor of one shape.
+
+    Without a device they are stretches of a host thread.
+    """
     import numpy as np
 
     from ascend_sn.replay import Where
+    from ascend_sn.replay.selectors import device_nodes
 
     nodes, tasks = graph.nodes, graph.tasks
-    chosen = np.flatnonzero(Where(part="device", phases=("optimizer",), kinds=("compute", "fused")).mask(graph))
+    mask = Where(phases=("optimizer",), kinds=("compute", "fused")).mask(graph) & device_nodes(graph)
+    chosen = np.flatnonzero(mask)
     kernel = nodes.kernel[chosen]
     lane = tasks.lane.codes[kernel].astype(np.int64) + nodes.profile[chosen] * (len(tasks.lane.values) + 1)
     shapes = tasks.input_shapes.decode()

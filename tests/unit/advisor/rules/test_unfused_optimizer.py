@@ -67,3 +67,12 @@ def test_an_inference_has_no_optimizer() -> None:
     db.execute("update operator set phase = 'forward'")
 
     assert advised(db, "R-OPT-1").quiet == ("R-OPT-1",)
+
+
+def test_a_framework_on_the_host_has_fused_optimizers_too() -> None:
+    on_cpu, named = updated(60), updated(60)
+    on_cpu.execute("update profile set device_kind = 'cpu'")
+    named.execute("update profile set device_kind = 'host'")
+
+    assert advised(on_cpu, "R-OPT-1").quiet == ()
+    assert advised(named, "R-OPT-1").quiet == ("R-OPT-1",)
