@@ -324,6 +324,18 @@ def test_w1_says_when_nothing_is_waited_for() -> None:
     assert reason(input_hidden(replay_of(timeline("r0 step |11|\n r0 s1 |AA|")).graph)) == "replay.no-data-wait"
 
 
+def test_w1_with_a_number_of_workers() -> None:
+    # 40 of 100 are loading. One worker makes a batch in 40, two in 20: the rest of 60 and its hand-over (5, or 10)
+    # count. On two cores two workers leave the program half as much again: 90 and 10.
+    replay = replay_of(timeline(f"r0 step |{'1' * 100}|\n r0 host |{'d' * 40}{'f' * 60}|"))
+
+    def of(workers: int) -> tuple[int, int, int]:
+        return bounds(replay, input_hidden(replay.graph, workers=0, cores=2, to_workers=workers, hand_over_ns=5))
+
+    assert of(1) == (30, 35, 40)
+    assert of(2) == (0, 35, 40)
+
+
 def test_w1_with_workers_that_do_not_keep_up() -> None:
     # 20 of 100 are waited for with 2 workers: a batch takes 200; 4 make one in 50, below the rest of 80 and its 5
     # (10 in the low case).
