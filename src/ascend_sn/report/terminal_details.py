@@ -19,6 +19,7 @@ from ascend_sn.report.wording import (
     fusion_notes,
     fusion_rate_text,
     hot_spots_note,
+    pair_text,
     rank_text,
     ranking_text,
     share_text,
@@ -148,7 +149,7 @@ def write_waits(blocks: Blocks, section: Communication, view: View) -> None:
     table = blocks.table("", "column.wait", "column.bandwidth", "column.of-peak")
     for pair in shown:
         table.add_row(
-            f"{pair.src_rank} > {pair.dst_rank}",
+            pair_text(pair, ">", blocks.language),
             known_duration(pair.mean_wait_ns),
             known_rate(pair.bandwidth_bytes_per_s),
             known_share(pair.bandwidth_ratio),

@@ -18,6 +18,7 @@ from ascend_sn.report.wording import (
     fusion_gain_text,
     fusion_notes,
     hot_spots_note,
+    pair_text,
     rank_text,
     ranking_text,
     share_text,
@@ -108,7 +109,7 @@ def wait_table(section: Communication, language: Language, view: View) -> TextTa
     shown = view.rows(section.pairs, _ROWS)[:_MOST_ROWS]
     rows = [
         (
-            f"{row.src_rank} \u2192 {row.dst_rank}",
+            pair_text(row, "\u2192", language),
             _time(row.mean_wait_ns),
             row.transports or "-",
             _size(row.size_bytes),

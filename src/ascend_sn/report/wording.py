@@ -22,6 +22,7 @@ from ascend_sn.report.document import (
     HotSpots,
     InputPipeline,
     Operation,
+    RankPair,
     Section,
 )
 from ascend_sn.report.language import Language
@@ -45,6 +46,7 @@ __all__ = [
     "hot_spots_note",
     "input_text",
     "members_text",
+    "pair_text",
     "rank_text",
     "ranking_text",
     "ranks_text",
@@ -232,6 +234,12 @@ def input_text(row: InputPipeline, language: Language) -> str:
         data_ratio=row.data_share_ratio,
         bottleneck=language.text(f"bottleneck.{row.bottleneck}"),
     )
+
+
+def pair_text(pair: RankPair, arrow: str, language: Language) -> str:
+    """Name two ranks, and say where the numbers are only places in their group."""
+    named = f"{pair.src_rank} {arrow} {pair.dst_rank}"
+    return f"{named} {language.text('links.in-group')}" if pair.group_id else named
 
 
 def copies_note(section: Copies, language: Language) -> str:

@@ -192,9 +192,9 @@ def test_the_communication_report_names_who_waits_for_whom() -> None:
 
     (pair,) = document.communication.pairs
     assert (pair.src_rank, pair.dst_rank, pair.mean_wait_ns, pair.bandwidth_ratio) == (0, 1, 7_000_000, 0.5)
-    assert line_of(screen(document, COMMUNICATION), "0 > 1 7.00") == "0 > 1 7.00 ms 14.0 GB/s 50 %"
+    assert line_of(screen(document, COMMUNICATION), "0 > 1 in group 7") == "0 > 1 in group 7.00 ms 14.0 GB/s 50 %"
     markdown, page = markdown_text(document, ENGLISH, View()), html_text(document, ENGLISH, View())
-    assert "| 0 \u2192 1 | 7.00 ms | HCCS | 1.37 KiB | 14.0 GB/s | 50 % |" in markdown
+    assert "| 0 \u2192 1 in group | 7.00 ms | HCCS | 1.37 KiB | 14.0 GB/s | 50 % |" in markdown
     assert "Waits between ranks" in page
 
 
