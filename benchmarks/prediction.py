@@ -215,12 +215,13 @@ def _print(
     print("| change | as it is ms | changed ms | predicted ms | low .. high | off | within |")
     print("|---|---:|---:|---:|---|---:|---|")
     for cell in cells:
-        before = median(measured[cell.program, cell.before])
-        after = median(measured[cell.program, cell.after])
+        before_ms, after_ms = measured[cell.program, cell.before], measured[cell.program, cell.after]
+        before, after = median(before_ms), median(after_ms)
+        figures = f"{_with_range(before_ms)} | {_with_range(after_ms)}"
         prices = predicted[cell.name]
         reasons = {price.reason for price in prices} - {None}
         if reasons:
-            print(f"| {cell.name} | {before:.1f} | {after:.1f} | no price: {', '.join(map(str, reasons))} | | | no |")
+            print(f"| {cell.name} | {figures} | no price: {', '.join(map(str, reasons))} | | | **no** |")
             continue
         worst, expected, best = (
             before * (1 - median(getattr(price, name) for price in prices)) for name in ("low", "expected", "high")
@@ -228,10 +229,12 @@ def _print(
         error = expected / after - 1
         within = best <= after <= worst
         verdict = "yes" if within and (abs(error) <= 0.10 or cell.is_crowded) else "**no**"
-        print(
-            f"| {cell.name} | {before:.1f} | {after:.1f} | {expected:.1f} | {worst:.1f} .. {best:.1f} "
-            f"| {error:+.1%} | {verdict} |"
-        )
+        print(f"| {cell.name} | {figures} | {expected:.1f} | {worst:.1f} .. {best:.1f} | {error:+.1%} | {verdict} |")
+
+
+def _with_range(rounds_ms: list[float]) -> str:
+    """Return the median of the rounds, and the least and the greatest of them."""
+    return f"{median(rounds_ms):.1f} ({min(rounds_ms):.1f} .. {max(rounds_ms):.1f})"
 
 
 if __name__ == "__main__":
