@@ -19,6 +19,7 @@ __all__ = [
     "Finding",
     "Location",
     "NotCollected",
+    "Per",
     "Plan",
     "PlanStep",
     "PricedGain",
@@ -30,6 +31,7 @@ __all__ = [
 
 Severity = Literal["critical", "warning", "info"]
 Confidence = Literal["high", "medium", "low"]
+Per = Literal["step", "request", "sample"]
 Effort = Literal["config", "code", "model"]
 Topic = Literal["communication", "memory", "compute", "host", "data", "collection"]
 
@@ -78,6 +80,7 @@ class PricedGain(msgspec.Struct, frozen=True, kw_only=True):
         base_ns: Length of the step that the shares are of.
         method: `replay`: the step was replayed with the change; `direct`: measured by an analysis.
         change: The replayed transformation (W1 to W15), or empty.
+        per: What becomes shorter, where it is not the step.
         remarks: What limits the price.
     """
 
@@ -90,6 +93,7 @@ class PricedGain(msgspec.Struct, frozen=True, kw_only=True):
     base_ns: int
     method: Literal["replay", "direct"]
     change: str = ""
+    per: Per = "step"
     remarks: tuple[Message, ...] = ()
 
 

@@ -119,6 +119,7 @@ def _direct(direct: DirectGain, base_ns: int) -> PricedGain:
         high_ratio=direct.high_ns / base,
         base_ns=base,
         method="direct",
+        per=direct.per,
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from ascend_sn.advisor.facts import Facts
-from ascend_sn.advisor.finding import Confidence, Effort, Evidence, Location, Severity, Topic
+from ascend_sn.advisor.finding import Confidence, Effort, Evidence, Location, Per, Severity, Topic
 from ascend_sn.advisor.median_step import MedianStep, Phases, median_phases, median_steps
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.thresholds import Limits
@@ -42,13 +42,14 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 class DirectGain:
     """A gain that an analysis has measured, ns per step; negative where the step becomes longer.
 
-    `base_ns` is what the shares are of, where that is not the median step (a request, a sample).
+    `base_ns` is what the shares are of, where that is not the median step; `per` says what it is then.
     """
 
     low_ns: int
     expected_ns: int
     high_ns: int
     base_ns: int | None = None
+    per: Per = "step"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,6 +93,7 @@ def _gain(gain: PricedGain | None, language: Language) -> Gain | None:
         base_ns=gain.base_ns,
         method=gain.method,
         change=gain.change,
+        per=gain.per,
         remarks=[language.render(remark) for remark in gain.remarks],
     )
 

@@ -47,7 +47,7 @@ def first_sentence(text: str) -> str:
 def gain_text(gain: Gain, confidence: str, language: Language) -> str:
     """Say a gain with its bounds, and how far it can be trusted; a negative one is a cost."""
     exact = duration_text(gain.low_ns) == duration_text(gain.high_ns)
-    trust = language.text(f"confidence.{confidence}")
+    trust, per = language.text(f"confidence.{confidence}"), language.text(f"per.{gain.per}")
     if gain.expected_ns < 0:
         return language.text(
             "finding.cost-exact" if exact else "finding.cost",
@@ -55,6 +55,7 @@ def gain_text(gain: Gain, confidence: str, language: Language) -> str:
             cost_ratio=-gain.expected_ratio,
             low_ns=-gain.high_ns,
             high_ns=-gain.low_ns,
+            per=per,
             confidence=trust,
         )
     return language.text(
@@ -63,6 +64,7 @@ def gain_text(gain: Gain, confidence: str, language: Language) -> str:
         expected_ratio=gain.expected_ratio,
         low_ns=gain.low_ns,
         high_ns=gain.high_ns,
+        per=per,
         confidence=trust,
     )
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ascend_sn.advisor.finding import Confidence, Effort, Evidence, Location, Severity, Topic
+from ascend_sn.advisor.finding import Confidence, Effort, Evidence, Location, Per, Severity, Topic
 
 __all__ = ["FindingEntry", "Gain", "LackingRule", "PlanEntry", "PlanOfChanges", "ReplayFigures", "SuppressedEntry"]
 
@@ -14,8 +14,8 @@ __all__ = ["FindingEntry", "Gain", "LackingRule", "PlanEntry", "PlanOfChanges", 
 class Gain(msgspec.Struct, kw_only=True):
     """How much shorter a step would be, ns and share of a step of `base_ns`; low <= expected <= high.
 
-    `method` is `replay` (the step was replayed with the change, `change` is which) or `direct` (an analysis measured
-    it). `remarks` say what limits it.
+    `per` is what becomes shorter where it is not the step. `method` is `replay` (the step was replayed with the change,
+    `change` is which) or `direct` (an analysis measured it). `remarks` say what limits it.
     """
 
     low_ns: int
@@ -27,6 +27,7 @@ class Gain(msgspec.Struct, kw_only=True):
     base_ns: int
     method: Literal["replay", "direct"]
     change: str = ""
+    per: Per = "step"
     remarks: list[str] = []
 
 

@@ -10,7 +10,7 @@ __all__ = ["predictions_of"]
 
 
 def predictions_of(document: Document, made_ns: int) -> Predictions:
-    """Return the gains of all findings that have a price, and their place in the joint plan.
+    """Return the gains of all findings that have a price per step, and their place in the joint plan.
 
     Args:
         document: An analysed run.
@@ -20,7 +20,7 @@ def predictions_of(document: Document, made_ns: int) -> Predictions:
     places = {step.id: (order, step.step_ns) for order, step in enumerate(plan.steps if plan else (), 1)}
     rows = []
     for finding in document.findings.rows:
-        if finding.gain is None:
+        if finding.gain is None or finding.gain.per != "step":
             continue
         order, after_ns = places.get(finding.id, (None, None))
         rows.append(

@@ -54,6 +54,7 @@ FAMILIES = {
         "unknown_ns",
     ),
     "pattern": ("sender", "receiver", "link"),
+    "per": ("step", "request", "sample"),
     "phase": ("data", "forward", "backward", "communication", "optimizer", "other"),
     "report": ("operators", "communication", "memory", "copies", "fusion"),
     "rule": tuple(

@@ -73,7 +73,7 @@ def _best(points: Sequence[_Point], limit_ns: float) -> Claim:
                 "p99_ns": best.p99_ns,
             },
         ),
-        direct=DirectGain(saved_ns, saved_ns, saved_ns, base_ns=round(smallest.sample_ns)),
+        direct=DirectGain(saved_ns, saved_ns, saved_ns, base_ns=round(smallest.sample_ns), per="sample"),
         suppressed_by=None if kept else violated,
         texts={"message": "rule.r-inf-3.message-limit"} if limit_ns and best is not knee else {},
     )

@@ -60,7 +60,7 @@ def _direct(row: Requests) -> DirectGain:
     """
     copied_ns = row.copy_in_ns + row.copy_out_ns
     longest_ns = max(row.copy_in_ns, row.copy_out_ns, row.total_ns - copied_ns)
-    return DirectGain(0, row.total_ns - longest_ns, copied_ns, base_ns=row.total_ns)
+    return DirectGain(0, row.total_ns - longest_ns, copied_ns, base_ns=row.total_ns, per="request")
 
 
 def _pinned(graph: StepGraph) -> Transform | Unpriced:

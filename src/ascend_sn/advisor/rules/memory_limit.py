@@ -65,6 +65,7 @@ def check(context: Context) -> Iterator[Claim]:
         unpriced=Message("unpriced.memory-only"),
         suppressed_by=held,
         texts=_texts(worst, modules, freed),
+        confidence="high" if modules else "medium",
         grade=grade,
         severity=_SEVERITY[grade],
         in_plan=False,

@@ -99,6 +99,7 @@ def _unknown(row: _Input) -> Claim:
         texts={
             "title": "rule.r-data-3.title-unknown",
             "message": "rule.r-data-3.message-unknown",
+            "advice": "rule.r-data-3.advice-unknown",
             "verify": "rule.r-data-3.verify-unknown",
         },
         in_plan=False,

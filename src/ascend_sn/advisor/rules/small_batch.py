@@ -90,7 +90,7 @@ def check(context: Context) -> Iterator[Claim]:
         changes=(_doubled,),
         at_stake_ns=round(fixed_ratio(worst) * worst.window_ns / 2),  # twice the batch shares it among two
         suppressed_by=_held_back(context, moved.get(worst.profile_id), memory),
-        texts=_texts(use, memory),
+        texts=_texts(use, memory, context.limits["latency_from_ratio"]),
         confidence="medium" if memory.projected_ratio is None else "high",
     )
 
@@ -152,11 +152,13 @@ def _figures(use: _Use) -> dict[str, float | None]:
     return {"latency_ratio": use.latency_ratio, "utilisation_ratio": use.utilisation_ratio}
 
 
-def _texts(use: _Use | None, memory: _Projection) -> dict[TextPart, str]:
+def _texts(use: _Use | None, memory: _Projection, latency_from_ratio: float) -> dict[TextPart, str]:
     """Say only what was measured."""
     texts: dict[TextPart, str] = {}
     if use is None or use.utilisation_ratio is None:
         texts["message"] = "rule.r-bs-1.message-busy"
+    elif (use.latency_ratio or 0.0) >= latency_from_ratio:
+        texts["message"] = "rule.r-bs-1.message-latency"
     if memory.projected_bytes is None:
         texts["advice"] = "rule.r-bs-1.advice-memory-unknown"
     elif memory.projected_ratio is None:

@@ -37,7 +37,7 @@ def check(context: Context) -> Iterator[Claim]:
             "inference_latency",
             {"p50_ns": worst.p50_ns, "p99_ns": worst.p99_ns, "first_ns": worst.first_ns, "stage": worst.slow_stage},
         ),
-        direct=DirectGain(low_ns=0, expected_ns=saved_ns, high_ns=saved_ns, base_ns=worst.total_ns),
+        direct=DirectGain(0, saved_ns, saved_ns, base_ns=worst.total_ns, per="request"),
         at_stake_ns=worst.p99_ns - worst.p50_ns,
         suppressed_by=Message("suppressed.few-requests", {"request_count": worst.requests}) if few else None,
     )

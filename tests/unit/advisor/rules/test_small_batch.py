@@ -128,7 +128,7 @@ def test_kernels_too_short_for_the_chip_are_enough() -> None:
     db.execute("""
         insert into kernel_metric by name
         select profile_id, rank, kernel_id, metric, ratio as value
-        from kernel, (values ('mac_ratio', 0.1), ('vec_ratio', 0.2), ('mte2_ratio', 0.3)) given (metric, ratio)
+        from kernel, (values ('mac_ratio', 0.1), ('vec_ratio', 0.1), ('mte2_ratio', 0.3)) given (metric, ratio)
     """)
     db.execute("update kernel set input_shapes = '8,8', input_dtypes = 'FLOAT', output_shapes = '8,8', "
                "output_dtypes = 'FLOAT', core_type = 'AI_CORE'")  # fmt: skip
@@ -136,5 +136,5 @@ def test_kernels_too_short_for_the_chip_are_enough() -> None:
     finding = found(db, "R-BS-1")
 
     assert finding is not None
-    assert finding.message.message_id == "rule.r-bs-1.message"
+    assert finding.message.message_id == "rule.r-bs-1.message-latency"
     assert (finding.message.params["latency_ratio"], finding.message.params["utilisation_ratio"]) == (1, 0.1)
