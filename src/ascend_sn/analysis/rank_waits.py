@@ -19,8 +19,8 @@ def combined_waits(db: DuckDBPyConnection) -> DuckDBPyRelation:
 
     Returns:
         src_rank (who waits), dst_rank (for whom), last_calls (collectives of both in which dst_rank came last), calls
-        (collectives of both), wait_ns (sum over last_calls of what src_rank waits longer than dst_rank), mean_wait_ns
-        = wait_ns / calls; by source and destination.
+        (collectives of the groups of both), wait_ns (sum over last_calls of what src_rank waits longer than dst_rank),
+        mean_wait_ns = wait_ns / calls; by source and destination.
     """
     parts = combined_parts(db)  # noqa: F841 - DuckDB finds it by the variable's name
     no_pairs = "', '".join(POINT_TO_POINT)
@@ -47,12 +47,17 @@ def combined_waits(db: DuckDBPyConnection) -> DuckDBPyRelation:
             where call.rank <> last_rank
             group by call.rank, last_rank
         ),
+        taken as (
+            select rank, group_id, count(*) as calls
+            from call
+            group by rank, group_id
+        ),
         met as (
-            select one.rank as src_rank, other.rank as dst_rank, count(*) as calls
-            from call one
-            join call other using (group_id, op, sequence)
-            where one.rank <> other.rank
-            group by one.rank, other.rank
+            select src_rank, dst_rank, sum(least(own.calls, other.calls))::bigint as calls
+            from waited
+            join taken own on own.rank = src_rank
+            join taken other on other.rank = dst_rank and other.group_id is not distinct from own.group_id
+            group by src_rank, dst_rank
         )
         select src_rank, dst_rank, last_calls, calls, wait_ns::bigint as wait_ns,
                round(wait_ns / calls)::bigint as mean_wait_ns

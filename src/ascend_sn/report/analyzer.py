@@ -180,6 +180,18 @@ class Analyzer:
         self.run: Run = run
         self._facts = Facts(run)
 
+    def close(self) -> None:
+        """Release the data; an Analyzer in a `with` statement does so at its end."""
+        self.run.close()
+
+    def __enter__(self) -> Analyzer:
+        """Return the Analyzer."""
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        """Release the data."""
+        self.close()
+
     def analyze(self, profile: AnalysisProfile | str = AnalysisProfile.ALL) -> AnalysisReport:
         """Let the advisor look, at everything or at one topic.
 

@@ -112,7 +112,8 @@ def test_texts_are_in_the_language_that_was_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_recording_is_opened_by_its_folder(tmp_path: Path) -> None:
-    report = Analyzer(profiler_data_dir=TRACE, language="en", cache_dir=tmp_path / "cache").analyze("data")
+    with Analyzer(profiler_data_dir=TRACE, language="en", cache_dir=tmp_path / "cache") as analyzer:
+        report = analyzer.analyze("data")
 
     assert report.profile is AnalysisProfile.DATA
 
