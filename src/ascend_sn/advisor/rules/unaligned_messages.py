@@ -66,23 +66,25 @@ def check(context: Context) -> Iterator[Claim]:
 
 
 _COMPARED: Final = """
-    with call as (
-        select profile_id, collective_id, group_id, op, size_bytes, size_bytes % 512 = 0 as aligned, transit_ns,
-               algbw_bytes_per_s
+    with by_size as (
+        select group_id, op, size_bytes, size_bytes % 512 = 0 as aligned, count(*) as calls,
+               sum(transit_ns)::bigint as transit_ns, median(algbw_bytes_per_s) as bytes_per_s
         from result
         where size_bytes > 0 and transit_ns > 0
+        group by group_id, op, size_bytes
     ),
     beside as (
-        select one.*, median(other.algbw_bytes_per_s) as peer_bytes_per_s
-        from call one
-        left join call other on other.aligned and other.op = one.op
+        select one.group_id, one.op, one.size_bytes, one.calls, one.transit_ns, one.bytes_per_s,
+               median(other.bytes_per_s) as peer_bytes_per_s
+        from by_size one
+        left join by_size other on other.aligned and other.op = one.op
             and other.group_id is not distinct from one.group_id
             and other.size_bytes between one.size_bytes / 2 and one.size_bytes * 2
         where not one.aligned
         group by all
     )
-    select group_id, op, count(*) as calls, list(distinct size_bytes) as sizes, sum(transit_ns)::bigint as transit_ns,
-           median(algbw_bytes_per_s) as unaligned_bytes_per_s, median(peer_bytes_per_s) as aligned_bytes_per_s
+    select group_id, op, sum(calls)::bigint as calls, list(size_bytes) as sizes, sum(transit_ns)::bigint as transit_ns,
+           median(bytes_per_s) as unaligned_bytes_per_s, median(peer_bytes_per_s) as aligned_bytes_per_s
     from beside
     group by group_id, op
     order by transit_ns desc, op, group_id
