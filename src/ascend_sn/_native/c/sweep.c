@@ -7,7 +7,7 @@
 #include "sort.h"
 
 #define MAX_KINDS 6
-#define SWEEP_BATCH 4096
+#define SWEEP_BATCH 1024
 
 /* The moments at which each class starts and stops: pairs, ascending, each list closed by INT64_MAX twice. */
 typedef struct {
