@@ -46,9 +46,11 @@ def check(context: Context) -> Iterator[Claim]:
         return
     worst = max(waiting, key=lambda row: row.data_share_ratio)
     known = surroundings(context.facts)[worst.profile_id]
+    if known.has_workers and worst.data_share_ratio < limits["with_workers_from_ratio"]:
+        return
     if known.workers is None or known.cores is None:
         # Without workers more of them are the first thing to try: R-DATA-1 says so.
-        if known.has_workers and worst.data_share_ratio >= limits["unknown_from_ratio"]:
+        if known.has_workers:
             yield _unknown(worst)
         return
     most = max(known.workers, known.cores - 1, 1)

@@ -38,6 +38,11 @@ def test_workers_that_are_waited_for_take_as_many_steps_as_they_are() -> None:
     assert (finding.message.params["production_ns"], finding.message.params["most"]) == (400 * MS, 4)
 
 
+def test_a_short_wait_for_workers_may_be_the_hand_over() -> None:
+    assert advised(waiting(20 * MS - 100, workers=4, cores=4), "R-DATA-3").quiet == ("R-DATA-3",)
+    assert found(waiting(20 * MS, workers=4, cores=4), "R-DATA-3") is not None
+
+
 def test_a_short_wait_is_quiet() -> None:
     assert advised(waiting(4 * MS, workers=0, cores=1), "R-DATA-3").quiet == ("R-DATA-3",)
 
