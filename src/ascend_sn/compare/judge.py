@@ -128,7 +128,7 @@ def judged(metric: Metric, base: Samples, candidate: Samples, limit: float | Non
     if limit is not None:
         verdict = "no change" if _same(base, candidate) else _verdict(change, low, high, limit, metric, method)
     variation = max(before.variation, after.variation)
-    settled = verdict in (None, "no change", "improved") or (verdict == "regression" and by_runs)
+    scale = 1.0 if relative else max(abs(before.value), _CLOSE)
     fewest = min(len(base.runs), len(candidate.runs))
     return Judgement(
         metric=metric.name,
@@ -150,9 +150,7 @@ def judged(metric: Metric, base: Samples, candidate: Samples, limit: float | Non
         candidate_count=after.count,
         p_value=_p_value(base.runs, candidate.runs, metric) if by_runs else None,
         variation_ratio=variation,
-        more_runs=None
-        if settled
-        else max(1, runs_needed(variation, _relative_limit(limit, before.value, relative)) - fewest),
+        more_runs=None if limit is None else _more_runs(verdict, by_runs, variation, limit / scale, fewest),
     )
 
 
@@ -190,11 +188,13 @@ def _change(base: Reals | float, candidate: Reals | float, relative: bool) -> Re
     return np.where(after == before, 0.0, after / np.maximum(before, _CLOSE) - 1)
 
 
-def _relative_limit(limit: float | None, base: float, relative: bool) -> float:
-    """The limit as a share of the baseline."""
-    if limit is None:
-        return 0.0
-    return limit if relative else limit / max(abs(base), _CLOSE)
+def _more_runs(verdict: Verdict | None, by_runs: bool, variation: float, limit: float, fewest: int) -> int | None:
+    """How many more runs per side would settle it; a limit on shares is given as a share of the baseline's."""
+    if verdict == "regression" and not by_runs:
+        return max(1, MIN_RUNS - fewest)
+    if verdict in ("possible", "inconclusive"):
+        return max(1, runs_needed(variation, limit) - fewest)
+    return None
 
 
 def _verdict(
