@@ -16,6 +16,7 @@ from ascend_sn.advisor.device_data import SilentDevice
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, Phases, where
 from ascend_sn.advisor.message import Message
+from ascend_sn.advisor.rules.host_bound import free_cause
 
 __all__ = ["UNEVEN_RATIO", "verdict"]
 
@@ -44,6 +45,13 @@ class _Parts(msgspec.Struct):
     members_present: int | None
     members_expected: int | None
     members_exact: bool
+
+
+class _Cause(msgspec.Struct):
+    """What most of the free time of a step waits for."""
+
+    cause: str
+    cause_ns: int
 
 
 class _Straggler(msgspec.Struct):
@@ -153,18 +161,25 @@ def _headline(facts: Facts, steps: list[MedianStep], phases: list[Phases], data:
         copy_ns = step.exposed_copy_ns
         yield Message("verdict.copies-limit", {**common, "copy_ns": copy_ns, "copy_ratio": copy_ns / window})
     if loss == "free" and data is None:
-        yield from _free_time(step, phases)
+        yield from _free_time(facts, step, phases)
     if loss == "exposed-comm" and losses[loss] > 0:
         yield from _communication_parts(facts, step.profile_id)
 
 
-def _free_time(step: MedianStep, phases: list[Phases]) -> Iterator[Message]:
-    """What most of the free time falls together with, if anything."""
+def _free_time(facts: Facts, step: MedianStep, phases: list[Phases]) -> Iterator[Message]:
+    """What most of the free time falls together with, if anything; else what the device waits for meanwhile (A04)."""
     data_ns = next((row.data_ns for row in phases if row.profile_id == step.profile_id), 0)
     if data_ns > step.free_ns / 2:
         yield Message("verdict.loads-data", {"data_ns": data_ns})
     elif step.preparing_ns is not None and step.preparing_ns > step.free_ns / 2:
         yield Message("verdict.before-first-kernel", {"preparing_ns": step.preparing_ns})
+    else:
+        causes = facts.query("free_time_causes", _CAUSE, _Cause, profile_id=step.profile_id, step_id=step.step_id)
+        yield from (
+            Message("verdict.free-cause", {"cause": free_cause(row.cause), "cause_ns": row.cause_ns})
+            for row in causes
+            if row.cause_ns > step.free_ns / 2
+        )
 
 
 def _communication_limits(step: MedianStep, common: dict[str, object]) -> Message:
@@ -245,6 +260,13 @@ def _uneven_ranks(steps: list[MedianStep]) -> Iterator[Message]:
         )
 
 
+_CAUSE: Final = """
+    select cause, cause_ns
+    from result
+    where profile_id = $profile_id and step_id is not distinct from $step_id and cause <> 'unknown'
+    order by cause_ns desc, cause
+    limit 1
+"""
 _STRAGGLER: Final = """
     select profile_id, rank, peers, own_ns, caused_wait_ns, cause
     from result

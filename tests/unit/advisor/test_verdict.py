@@ -220,3 +220,21 @@ def test_a_straggler_is_named_first_with_what_it_costs() -> None:
 
 def test_a_straggler_that_costs_little_is_not_named_first() -> None:
     assert "verdict.straggler" not in said(training(4 * MS))
+
+
+def test_what_the_device_is_free_for_is_told() -> None:
+    # Free from 4 to 14, while the main thread waits for the device's other work in a synchronising call until 12.
+    db = timeline("r0 step |11111111111111111111|\nr0 s1 |AAAA..........BBBBBB|\nr0 host |ffffffffffffffffffff|")
+    insert(db, "host_call", rank=0, host_call_id=0, thread="host", name="aclrtSynchronizeStream", ts_ns=2, dur_ns=10)
+    insert(db, "host_call", rank=0, host_call_id=1, thread="host", name="aclrtLaunchKernel", ts_ns=13, dur_ns=1)
+    db.execute("update kernel set host_call_id = 1 where name = 'B'")
+
+    cause = said(db)["verdict.free-cause"]
+
+    assert cause == {"cause": Message("free-cause.host-sync"), "cause_ns": 8}
+
+
+def test_no_cause_is_told_where_none_has_most_of_the_free_time() -> None:
+    db = timeline("r0 step |1111111111|\nr0 s1 |AA......BB|")
+
+    assert "verdict.free-cause" not in said(db)
