@@ -12,8 +12,9 @@ __all__ = ["ANALYSIS", "memory_by_operator"]
 def memory_by_operator(db: DuckDBPyConnection) -> DuckDBPyRelation:
     """Follow every block from its allocation to its free and sum by the operator that allocated it.
 
-    A free belongs to the latest allocation of its address before it. The total of all operators is the
-    curve of `memory_peak`, not the sum of these rows: they peak at different moments.
+    Where a profile has events of an accelerator, those of the host's memory are left out. A free belongs to the latest
+    allocation of its address before it. The total of all operators is the curve of `memory_peak`, not the sum of these
+    rows: they peak at different moments.
 
     Args:
         db: A connection with the tables `memory_event` and `operator`.
@@ -30,6 +31,8 @@ def memory_by_operator(db: DuckDBPyConnection) -> DuckDBPyRelation:
             left join (select profile_id, operator_id, name from operator) operator
                 using (profile_id, operator_id)
             where kind in ('alloc', 'free')
+              and (device is distinct from 'cpu'
+                   or profile_id not in (select profile_id from memory_event where device <> 'cpu'))
         ),
         owned as (
             select *, last_value(case when kind = 'alloc' then operator_name end ignore nulls) over (

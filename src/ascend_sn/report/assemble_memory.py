@@ -19,6 +19,8 @@ _CURVE_POINTS: Final = 240
 _CURVES: Final = 16
 """Curves in the document: those with the highest peaks."""
 
+_HOST: Final = "cpu"
+
 _PEAKS_LISTED: Final = 1_000
 
 _SAMPLES: Final = """
@@ -108,7 +110,7 @@ _AT_PEAK: Final = """
     with largest as (
         select profile_id, device
         from result
-        order by rank is not distinct from $rank desc, device_bytes desc, profile_id, device
+        order by rank is not distinct from $rank desc, device <> $host desc, device_bytes desc, profile_id, device
         limit 1
     )
     select rank, device, operator_name, module, peak_ts_ns, held_bytes, block_count, device_bytes, share_ratio
@@ -131,12 +133,12 @@ class _Held(MemoryHolder, kw_only=True):
 
 
 def _total(facts: Facts, peaks: list[MemoryPeak]) -> MemoryTotal | None:
-    """The highest allocated curve of the profiles whose allocations are known."""
+    """The highest allocated curve of the profiles whose allocations are known; the host's only where it is alone."""
     counts = {row.profile_id: row.allocation_count for row in facts.query("memory_by_operator", _COUNTS, _Count)}
     known = [peak for peak in peaks if peak.profile_id in counts and peak.peak_allocated_bytes is not None]
     if not known:
         return None
-    highest = max(known, key=lambda peak: peak.peak_allocated_bytes or 0)
+    highest = max(known, key=lambda peak: (peak.component != _HOST, peak.peak_allocated_bytes or 0))
     return MemoryTotal(
         rank=highest.rank,
         component=highest.component,
@@ -148,7 +150,7 @@ def _total(facts: Facts, peaks: list[MemoryPeak]) -> MemoryTotal | None:
 
 def _hot_spots(facts: Facts, top_k: int, rank: int | None) -> HotSpots | None:
     """Who holds the peak, on a device of the given rank where possible."""
-    rows = facts.query("memory_at_peak", _AT_PEAK, _Held, rank=rank)
+    rows = facts.query("memory_at_peak", _AT_PEAK, _Held, rank=rank, host=_HOST)
     if not rows:
         return None
     names = MemoryHolder.__struct_fields__

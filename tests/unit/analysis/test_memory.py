@@ -84,6 +84,19 @@ def test_the_same_address_on_two_devices_is_two_blocks() -> None:
     assert held == {"a": 0, "b": 8}
 
 
+def test_beside_an_accelerator_the_memory_of_the_host_is_left_out() -> None:
+    db = empty_tables()
+    for rank, devices in enumerate((("cuda:0", "cpu"), ("cpu",))):
+        profile(db, rank)
+        for number, device in enumerate(devices):
+            own = {"ts_ns": number, "kind": "alloc", "size_bytes": 10 + number, "address": str(number)}
+            insert(db, "memory_event", profile_id=rank, rank=rank, device=device, operator_name="a", **own)
+
+    found = results("memory_by_operator", db)
+
+    assert [(row["rank"], row["peak_bytes"], row["allocation_count"]) for row in found] == [(0, 10, 1), (1, 10, 1)]
+
+
 def test_a_free_of_what_was_allocated_before_the_capture_belongs_to_nobody() -> None:
     db = empty_tables()
     profile(db, 0)

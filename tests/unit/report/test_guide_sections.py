@@ -266,6 +266,19 @@ def test_hot_spots_are_who_holds_the_peak() -> None:
     assert [(row.operator_name, row.held_bytes) for row in spots.holders] == [("a", 5), ("c", 5), ("b", 2)]
 
 
+def test_the_memory_of_an_accelerator_goes_before_that_of_the_host() -> None:
+    run = allocations()
+    insert(run.db, "memory_event", rank=0, ts_ns=5, kind="alloc", size_bytes=1 << 20, address="9", device="cpu",
+           operator_name="host")  # fmt: skip
+
+    memory = assemble(run, ENGLISH, QUIET).memory
+
+    assert memory.total is not None
+    assert memory.hot_spots is not None
+    assert (memory.total.component, memory.total.allocation_count, memory.hot_spots.device) == ("npu:0", 4, "npu:0")
+    assert "host" not in {row.operator_name for row in memory.operators}
+
+
 def loading(data_ns: int, rest_ns: int) -> Document:
     whole = data_ns + rest_ns
     db = timeline(
