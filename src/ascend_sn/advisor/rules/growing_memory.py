@@ -15,6 +15,7 @@ from ascend_sn.advisor.evidence import figures
 from ascend_sn.advisor.finding import Location
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
+from ascend_sn.advisor.user_frame import user_frame
 
 __all__ = ["RULE"]
 
@@ -41,12 +42,13 @@ class _Curve(msgspec.Struct, kw_only=True):
 
 
 class _Site(msgspec.Struct, kw_only=True):
-    """A row of `leak_sites` that leaks."""
+    """A row of `leak_sites` that leaks, with its stack where one was recorded."""
 
     site: str
     operator_name: str
     count_per_step: float
     bytes_per_step: float
+    frames: str | None = None
 
 
 def check(context: Context) -> Iterator[Claim]:
@@ -66,8 +68,7 @@ def check(context: Context) -> Iterator[Claim]:
 def _leak(context: Context, curve: _Curve, alike: list[_Curve]) -> Claim:
     slope = curve.slope_bytes_per_step or 1.0
     of_device = is_of_device(curve.component)
-    sites = context.facts.query("leak_sites", _SITES, _Site, profile_id=curve.profile_id)
-    site = sites[0] if sites else None
+    site = _largest(context.facts.query("leak_sites", _SITES, _Site, profile_id=curve.profile_id))
     capacity, steps_left = _left(context, curve, slope) if of_device else (None, None)
     left_ns = None if steps_left is None else round(steps_left * _step_ns(context, curve))
     soon = steps_left is not None and steps_left < context.limits["critical_below_steps_count"]
@@ -118,6 +119,21 @@ def _leak(context: Context, curve: _Curve, alike: list[_Curve]) -> Claim:
     )
 
 
+def _largest(sites: list[_Site]) -> _Site | None:
+    """Put the sites of one line of the user's program together, and return the largest."""
+    by_line: dict[str, _Site] = {}
+    for site in sites:
+        line = (user_frame(site.frames) if site.frames else None) or site.site
+        known = by_line.get(line)
+        by_line[line] = _Site(
+            site=line,
+            operator_name=site.operator_name if known is None else known.operator_name,
+            count_per_step=site.count_per_step + (0.0 if known is None else known.count_per_step),
+            bytes_per_step=site.bytes_per_step + (0.0 if known is None else known.bytes_per_step),
+        )
+    return max(by_line.values(), key=lambda site: site.bytes_per_step, default=None)
+
+
 def _cache(curve: _Curve) -> Claim:
     return Claim(
         params={
@@ -151,7 +167,9 @@ def _cache(curve: _Curve) -> Claim:
 
 
 def _name(curve: _Curve) -> Message | str:
-    return Message("memory.process") if curve.component == PROCESS else curve.component
+    if is_of_device(curve.component):
+        return curve.component
+    return Message("memory.process" if curve.component == PROCESS else "memory.tensors")
 
 
 def _grew(context: Context, curve: _Curve) -> bool:
@@ -180,6 +198,7 @@ def _texts(curve: _Curve, site: _Site | None, of_device: bool, steps_left: float
     texts: dict[TextPart, str] = {}
     if not of_device:
         texts["title"] = "rule.r-mem-2.title-host"
+    if curve.component == PROCESS:
         texts["message"] = "rule.r-mem-2.message-host"
     elif steps_left is not None:
         texts["message"] = "rule.r-mem-2.message-left"
@@ -191,11 +210,12 @@ def _texts(curve: _Curve, site: _Site | None, of_device: bool, steps_left: float
 
 
 _SITES: Final = """
-    select site, operator_name, count_per_step, bytes_per_step
+    select site, operator_name, count_per_step, bytes_per_step, stack.frames
     from result
-    where profile_id = $profile_id and is_leak
+    left join stack using (profile_id, stack_id)
+    where result.profile_id = $profile_id and is_leak
     order by bytes_per_step desc, site
-    limit 1
+    limit 200
 """
 
 RULE = Rule("R-MEM-2", "growing-memory", "memory", "code", check, needs=("memory_leak",), is_risk=True)

@@ -12,6 +12,7 @@ from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, where
 from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
 from ascend_sn.advisor.small_kernels import small_kernels
+from ascend_sn.advisor.user_frame import user_frame
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -99,9 +100,7 @@ def _user_frame(context: Context, pause: _Pause) -> str | None:
         return None
     rows = context.facts.table_rows(_FRAMES, _Stack, profile_id=pause.profile_id, name=pause.operator_name,
                                     site=pause.site)  # fmt: skip
-    frames = rows[0].frames.split("\n") if rows else []
-    return next((frame for frame in frames if "site-packages" not in frame and "<built-in" not in frame
-                 and "/lib/python" not in frame), pause.site)  # fmt: skip
+    return (user_frame(rows[0].frames) if rows else None) or pause.site
 
 
 def _waits(context: Context, step: MedianStep, waits: list[_Pause]) -> Claim:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.model.trace_schema import CAPACITY_METRIC
-from ascend_sn.model.trace_schema import RESIDENT_COUNTER
+from ascend_sn.model.trace_schema import CAPACITY_METRIC, RESIDENT_COUNTER
 from tests.timeline import empty_tables, insert
 from tests.unit.advisor.advised import advised, found
 from tests.unit.report.drawn import add_rank
@@ -106,7 +105,7 @@ def test_the_line_that_keeps_blocks_is_named() -> None:
     # Each step allocates two blocks of 4 MiB in one place and frees one.
     db = empty_tables()
     steps(db)
-    insert(db, "stack", rank=0, stack_id=7, frames="train.py:12 step\nmain.py:3")
+    insert(db, "stack", rank=0, stack_id=7, frames="torch/x.py(1): f\ntrain.py(12): step\nmain.py(3)")
     level = 0
     for step in range(STEPS):
         at = step * STEP
@@ -121,6 +120,6 @@ def test_the_line_that_keeps_blocks_is_named() -> None:
     finding = found(db, "R-MEM-2")
 
     assert finding is not None
-    assert finding.location.site == "train.py:12 step"
+    assert finding.location.site == "train.py(12): step"
     assert finding.advice.message_id == "rule.r-mem-2.advice-site"
     assert (finding.advice.params["blocks_count"], finding.advice.params["site_bytes"]) == (1, 4 * MIB)
