@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ascend_sn.compare.audit import Audit
     from ascend_sn.compare.comparison import Comparison
     from ascend_sn.compare.figures import RunFigures
-    from ascend_sn.compare.restore import Recovery
+    from ascend_sn.compare.recovery import Recovery
 
 __all__ = ["Side", "audit_of", "measured_side", "recoveries_of"]
 
@@ -73,13 +73,15 @@ def measured_side(paths: Sequence[Path], language: Language, *, cache_dir: Path 
 
 
 def recoveries_of(comparison: Comparison, side: Side) -> list[Recovery]:
-    """Say what restoring each large cause of a longer step recovers, by replay of the candidate."""
+    """Say of a regression what restoring each large cause recovers, by replay of the candidate."""
+    if comparison.verdict not in ("regression", "possible") or comparison.attribution is None:
+        return []
+    from ascend_sn.compare.comparison import representative
     from ascend_sn.compare.restore import recoveries
-    from ascend_sn.compare.runs import representative
     from ascend_sn.store import Run
 
     at = representative(comparison, side.figures)
-    if at is None or comparison.attribution is None or comparison.attribution.difference_ns <= 0:
+    if at is None:
         return []
     job = side.jobs[at]
     with short_process(), Run(job.location.folder, job.location.input, job=job.job or None) as run:

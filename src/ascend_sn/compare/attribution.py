@@ -16,7 +16,6 @@ from typing import Final, Literal
 
 import msgspec
 
-from ascend_sn.analysis.operator_names import type_of
 from ascend_sn.compare.figures import RunFigures, Work
 
 __all__ = ["Attribution", "Contribution", "MatchedBy", "attribution", "common_name"]
@@ -119,7 +118,11 @@ def attribution(
 
 def common_name(row: Work) -> str:
     """Return what an operator is called on every device: the type of the framework operator behind it."""
-    return type_of((row.operator or row.op).removeprefix(_ASCEND_CALL)) if row.kind == "compute" else row.op
+    if row.kind != "compute":
+        return row.op
+    from ascend_sn.analysis.operator_names import type_of  # with it come all analyses and DuckDB
+
+    return type_of((row.operator or row.op).removeprefix(_ASCEND_CALL))
 
 
 class _Total(msgspec.Struct, frozen=True):

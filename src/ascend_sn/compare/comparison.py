@@ -15,11 +15,12 @@ from ascend_sn.compare.metrics import DEFAULT_LIMITS, METRICS
 from ascend_sn.compare.operators import OperatorChange, operator_changes
 from ascend_sn.model.message import Message
 
-__all__ = ["Comparison", "Outcome", "Scaling", "compared"]
+__all__ = ["MAIN", "Comparison", "Outcome", "Scaling", "compared", "representative"]
 
 Outcome = Literal["cannot compare", "scaling", "regression", "possible", "inconclusive", "no change", "improved"]
 
 MAIN: Final = "step_time"
+"""The metric that the verdict is about where no other one is a regression."""
 
 
 class Scaling(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +119,14 @@ def compared(
         operators=operator_changes(base, candidate, divided) if divided else [],
         scaling=scaling,
     )
+
+
+def representative(comparison: Comparison, candidates: Sequence[RunFigures]) -> int | None:
+    """Return which of several runs stands for its side: the one whose median step is closest to the compared one."""
+    step = comparison.judgement(MAIN)
+    if step is None:
+        return None
+    return min(range(len(candidates)), key=lambda at: abs(candidates[at].median_step_ns - step.candidate))
 
 
 def _not_compared(obstacles: Sequence[Message], remarks: Sequence[Message]) -> Comparison:

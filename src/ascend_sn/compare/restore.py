@@ -3,49 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Final
 
-import msgspec
 import numpy as np
 
 from ascend_sn.compare.attribution import Attribution, Contribution, common_name
 from ascend_sn.compare.figures import RunFigures
+from ascend_sn.compare.recovery import Recovery
 from ascend_sn.model.message import Message
 from ascend_sn.model.rows import Bool
 from ascend_sn.replay import Gain, Replay, Scale, Transform, Unpriced, Where
 from ascend_sn.replay.graph import StepGraph
 from ascend_sn.store import Run
 
-__all__ = ["Recovery", "recoveries"]
+__all__ = ["recoveries"]
 
 _MOST: Final = 3
 _LEAST_RATIO: Final = 0.05
 """Share of the regression that a cause must have to be worth a sentence."""
-
-
-class Recovery(msgspec.Struct, frozen=True, kw_only=True):
-    """What restoring one cause would give back.
-
-    Attributes:
-        kind: compute, communication, copy or free.
-        name: Operator, primitive, direction or cause of free time.
-        delta_ns: What it added to the step.
-        recovered_ns: What of the step would be saved with it as before.
-        recovered_ratio: Of the whole regression.
-        method: `replay`: the step was replayed with this cause as before, so that what would take its place is known;
-            `measured`: its own share, of what cannot be replayed.
-        confidence: Of the replay.
-        why_measured: Why there is no replay; null where there is.
-    """
-
-    kind: str
-    name: str
-    delta_ns: int
-    recovered_ns: int
-    recovered_ratio: float
-    method: Literal["replay", "measured"]
-    confidence: Literal["high", "medium", "low"]
-    why_measured: Message | None = None
 
 
 def recoveries(run: Run, figures: RunFigures, divided: Attribution) -> list[Recovery]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from ascend_sn.compare.comparison import MAIN, Comparison, compared
+from ascend_sn.compare.comparison import Comparison, compared
 from ascend_sn.compare.figures import RunFigures
 from ascend_sn.compare.measure import figures_of
 from ascend_sn.compare.metrics import metric_of
 from ascend_sn.formats.reader import shown_name
 from ascend_sn.store import Run
 
-__all__ = ["compare", "measured", "representative"]
+__all__ = ["compare", "measured"]
 
 
 def compare(
@@ -54,14 +54,6 @@ def measured(run: Run, name: str | None = None) -> list[RunFigures]:
         with Run(run.path, run.input, job=job) as one:
             found.append(figures_of(one, f"{called}:{job}"))
     return found
-
-
-def representative(comparison: Comparison, candidates: Sequence[RunFigures]) -> int | None:
-    """Return which of several runs stands for its side: the one whose median step is closest to the compared one."""
-    step = comparison.judgement(MAIN)
-    if step is None:
-        return None
-    return min(range(len(candidates)), key=lambda at: abs(candidates[at].median_step_ns - step.candidate))
 
 
 def _runs(side: Run | Iterable[Run]) -> list[Run]:

@@ -18,7 +18,7 @@ from ascend_sn.compare.figures import RunFigures
 from ascend_sn.compare.gate import GateResult, NullTest, Reason
 from ascend_sn.compare.judge import Judgement
 from ascend_sn.compare.operators import OperatorChange
-from ascend_sn.compare.restore import Recovery
+from ascend_sn.compare.recovery import Recovery
 from ascend_sn.model.message import Message
 from ascend_sn.report.comparison_text import gate_sentences, obstacle_sentences, recovery_sentence, verdict_sentences
 from ascend_sn.report.document import Statement
@@ -175,7 +175,7 @@ def comparison_document(
         analysis_ns: Time that it took so far.
     """
     said = [*obstacle_sentences(comparison.obstacles), *verdict_sentences(comparison)]
-    said += [recovery_sentence(one) for one in recoveries if comparison.verdict in ("regression", "possible")]
+    said += [recovery_sentence(one) for one in recoveries]
     return ComparisonDocument(
         schema="ascend-sn/compare/1",
         generator=_generator(),

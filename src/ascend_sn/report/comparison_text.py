@@ -9,7 +9,7 @@ from ascend_sn.compare.attribution import Contribution
 from ascend_sn.compare.comparison import Comparison
 from ascend_sn.compare.gate import GateResult, NullTest, Reason
 from ascend_sn.compare.judge import Judgement
-from ascend_sn.compare.restore import Recovery
+from ascend_sn.compare.recovery import Recovery
 from ascend_sn.model.message import Message
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable

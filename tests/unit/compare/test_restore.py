@@ -8,7 +8,8 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.compare.comparison import compared
 from ascend_sn.compare.figures import RunFigures
 from ascend_sn.compare.measure import figures_of
-from ascend_sn.compare.restore import Recovery, recoveries
+from ascend_sn.compare.recovery import Recovery
+from ascend_sn.compare.restore import recoveries
 from tests.unit.analysis.traces import call, database, kernel, numbered, step
 from tests.unit.report.drawn import DrawnRun
 
