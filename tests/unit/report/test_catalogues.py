@@ -156,6 +156,16 @@ def test_readers_name_no_kind_of_damage_without_a_text() -> None:
     assert {kind for kind in kinds if f"damage.{kind}" not in messages("en")} == set()
 
 
+def test_the_scanner_names_no_kind_of_damage_without_a_text() -> None:
+    native = PACKAGE / "_native"
+    kinds = set(re.findall(r'\] = "([a-z_0-9]+)"', (native / "c" / "scan_window.c").read_text(encoding="utf-8")))
+    kinds |= set(re.findall(r'_end\("([a-z_]+)"', (native / "byte_source.py").read_text(encoding="utf-8")))
+    kinds |= set(re.findall(r'damage\.append\(\("([a-z_]+)"', (native / "trace_scan.py").read_text(encoding="utf-8")))
+
+    assert len(kinds) > 25
+    assert {kind for kind in kinds if f"damage.{kind}" not in messages("en")} == set()
+
+
 def test_the_catalogues_are_compiled_from_their_sources() -> None:
     mofile = pytest.importorskip("babel.messages.mofile", reason="babel compiles the catalogues")
 

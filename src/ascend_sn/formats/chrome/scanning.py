@@ -100,8 +100,12 @@ class Scan:
             cut = kind in _CUT
             told = f"the file ends early; {self.event_count} events were read" if cut else example
             self._record(kind, offset, count, told, "info" if kind in _HARMLESS else "damage")
+        # A slice may come without a length; one whose length is written as NaN has lost it.
+        lost = any(kind == "not_a_number" for kind, *_ in self._damage)
         for kind, (offset, count) in self._bad.items():
-            if kind == "missing_duration":
+            if kind == "missing_duration" and lost:
+                self._record(kind, offset, count, "taken as 0", "damage")
+            elif kind == "missing_duration":
                 self._record(kind, offset, count, "taken as 0", "info")
             else:
                 self._record(kind, offset, count, "left out", "damage")
