@@ -137,6 +137,6 @@ _FAILURES: Final = """
 _LOGGED: Final = """
     select profile_id, max(value)::bigint as capacity_bytes
     from metric
-    where name = $name and value > 0
+    where name = $name and value between 1 and 1e18
     group by profile_id
 """

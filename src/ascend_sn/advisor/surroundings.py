@@ -45,7 +45,7 @@ def surroundings(facts: Facts) -> dict[int, Surroundings]:
                    min(value) filter (where name = $host_memory)::bigint   as host_memory_bytes,
                    min(value) filter (where name = $shared_memory)::bigint as shared_memory_bytes
             from metric
-            where name in ($workers, $cores, $host_memory, $shared_memory)
+            where name in ($workers, $cores, $host_memory, $shared_memory) and value between 0 and 1e18
             group by profile_id
         ),
         seen as (
@@ -61,7 +61,7 @@ def surroundings(facts: Facts) -> dict[int, Surroundings]:
         select profile_id,
                coalesce(logged.workers, case when not seen.has_workers then 0 end) as workers,
                coalesce(logged.workers > 0, seen.has_workers)                       as has_workers,
-               greatest(logged.cores // ranks, 1)                                   as cores,
+               case when logged.cores > 0 then greatest(logged.cores // ranks, 1) end       as cores,
                host_memory_bytes, shared_memory_bytes
         from profile
         left join logged using (profile_id)

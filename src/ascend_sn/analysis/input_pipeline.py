@@ -69,7 +69,7 @@ def input_pipeline(db: DuckDBPyConnection) -> DuckDBPyRelation:
     logged = db.execute("""
         select profile_id, ts_ns, round(value * 1e9)::bigint as data_ns
         from metric
-        where name = 'data_time'
+        where name = 'data_time' and value between 0 and 1e9
         order by profile_id, ts_ns
     """).fetchnumpy()
     parts = grouped(steps["profile_id"]), grouped(ranges["profile_id"]), grouped(logged["profile_id"])

@@ -85,7 +85,7 @@ def memory_curves(db: DuckDBPyConnection) -> list[MemoryCurve]:
         ),
         resident as (
             select profile_id, rank, $process as component, 'curve' as source, ts_ns, value::bigint as bytes, 0 as
-            place from counter where name = $resident
+            place from counter where name = $resident and value between 0 and 1e18
               and profile_id not in (select profile_id from sampled union all select profile_id from events)
         )
         select * from sampled

@@ -70,7 +70,12 @@ def memory_leak(db: DuckDBPyConnection) -> DuckDBPyRelation:
     """).fetchnumpy()
     capacity = dict(
         db.execute(
-            "select profile_id, max(value)::bigint from metric where name = $name group by profile_id",
+            """
+            select profile_id, max(value)::bigint
+            from metric
+            where name = $name and value between 1 and 1e18
+            group by profile_id
+            """,
             {"name": CAPACITY_METRIC},
         ).fetchall()
     )

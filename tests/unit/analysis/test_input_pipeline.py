@@ -105,3 +105,14 @@ def test_a_profile_that_recorded_no_data_time_has_no_row() -> None:
     db = timeline("r0 step |1111|\n r0 host |ffff|\n r1 step |1111|\n r1 host |dfff|")
 
     assert [(row["rank"], row["data_share_ratio"]) for row in results("input_pipeline", db)] == [(1, 0.25)]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), -5.0, 1e300])
+def test_a_logged_time_that_is_none_is_left_out(value: float) -> None:
+    db = steps((0, 100))
+    for at, logged in enumerate((0.02, value)):
+        insert(db, "metric", rank=0, name="data_time", ts_ns=(10 + at) * MS, value=logged)
+
+    (found,) = results("input_pipeline", db)
+
+    assert found["data_ns"] == 20 * MS

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.advisor.facts import Facts
+from ascend_sn.advisor.surroundings import Surroundings, surroundings
 from ascend_sn.model.trace_schema import CORES_METRIC, SHARED_MEMORY_METRIC, WORKERS_METRIC
 from tests.timeline import empty_tables, insert, timeline
 from tests.unit.advisor.advised import advised, found, suppressed
-from tests.unit.report.drawn import add_rank
+from tests.unit.report.drawn import DrawnRun, add_rank
 
 MS = 1_000_000
 
@@ -121,3 +123,11 @@ def test_logged_data_time_within_the_limit_is_quiet() -> None:
 
 def test_without_data_ranges_nothing_is_said() -> None:
     assert advised(timeline("r0 step |1111|\nr0 s1 |AA..|"), "R-DATA-1").findings == ()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 1e300])
+def test_surroundings_that_are_no_numbers_are_not_known(value: float) -> None:
+    db = log(training(40 * MS, 40 * MS), **dict.fromkeys((WORKERS_METRIC, CORES_METRIC, SHARED_MEMORY_METRIC), value))
+
+    assert surroundings(Facts(DrawnRun(db)))[0] == Surroundings(profile_id=0)
+    assert found(db, "R-DATA-1") is not None
