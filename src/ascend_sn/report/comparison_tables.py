@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from ascend_sn.compare.attribution import Contribution
 from ascend_sn.compare.audit import Audit, AuditRow
 from ascend_sn.compare.judge import Judgement
-from ascend_sn.report.comparison import ComparedRun, PartChange
+from ascend_sn.report.comparison import ComparedRun, Difference, PartChange
 from ascend_sn.report.comparison_text import (
+    MATCHED_BY,
     cause_text,
     change_text,
     interval_text,
@@ -23,7 +24,7 @@ from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable
 from ascend_sn.report.quantities import count_text, duration_text
 
-__all__ = ["metric_cells", "part_cells", "prediction_cells", "row_cells", "side_text"]
+__all__ = ["difference_note", "metric_cells", "part_cells", "prediction_cells", "row_cells", "side_text"]
 
 _NAMED_RUNS = 3
 
@@ -77,6 +78,16 @@ def part_cells(part: PartChange, language: Language) -> tuple[str, str, str, str
     )
 
 
+def difference_note(found: Difference, language: Language) -> str:
+    """Say how large the difference is, and what told operators apart."""
+    return language.text(
+        "compare.difference-note",
+        difference=signed_duration(found.difference_ns),
+        matched=language.text(MATCHED_BY[found.matched_by]),
+        matched_ratio=found.matched_ratio,
+    )
+
+
 def row_cells(row: Contribution, language: Language) -> tuple[str, ...]:
     """Name, calls, time before and after, what calls and mean add, and what it adds in all."""
     calls = ""
@@ -85,11 +96,12 @@ def row_cells(row: Contribution, language: Language) -> tuple[str, ...]:
         calls = before if before == after else f"{before} \u2192 {after}"
     if row.state != "both":
         calls = language.text("compare.row.new" if row.state == "new" else "compare.row.removed")
+    is_time = row.kind not in ("concurrent", "uneven")  # those two are differences on either side
     return (
         cause_text(row, language),
         calls,
-        duration_text(row.base_total_ns),
-        duration_text(row.candidate_total_ns),
+        duration_text(row.base_total_ns) if is_time else "",
+        duration_text(row.candidate_total_ns) if is_time else "",
         "" if row.calls_ns is None else signed_duration(row.calls_ns),
         "" if row.mean_ns is None else signed_duration(row.mean_ns),
         signed_duration(row.delta_ns),

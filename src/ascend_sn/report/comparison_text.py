@@ -17,6 +17,7 @@ from ascend_sn.report.quantities import bytes_text, duration_text, percent_text
 
 __all__ = [
     "FREE_CAUSES",
+    "MATCHED_BY",
     "METRIC_NAMES",
     "VERDICTS",
     "cause_text",
@@ -69,6 +70,14 @@ FREE_CAUSES: Final = {
     "compile": "compare.free.compile",
     "profiler_flush": "compare.free.profiler-flush",
     "unknown": "compare.free.unknown",
+}
+
+MATCHED_BY: Final = {
+    "op, shape, module": "compare.matched.op-shape-module",
+    "op, shape": "compare.matched.op-shape",
+    "op, module": "compare.matched.op-module",
+    "op": "compare.matched.op",
+    "operator": "compare.matched.operator",
 }
 
 _SENTENCES: Final = {

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from ascend_sn.report.comparison import ComparisonDocument, Difference, GateDocument
-from ascend_sn.report.comparison_tables import metric_cells, part_cells, prediction_cells, row_cells, side_text
+from ascend_sn.report.comparison_tables import (
+    difference_note,
+    metric_cells,
+    part_cells,
+    prediction_cells,
+    row_cells,
+    side_text,
+)
 from ascend_sn.report.comparison_text import METRIC_NAMES, signed_duration, verdict_word
 from ascend_sn.report.language import Language
 from ascend_sn.report.markdown_blocks import bullets, table
@@ -88,12 +95,7 @@ def _metrics(document: ComparisonDocument, language: Language) -> list[str]:
 
 
 def _difference(found: Difference, language: Language) -> list[str]:
-    note = language.text(
-        "compare.difference-note",
-        difference=signed_duration(found.difference_ns),
-        matched=found.matched_by,
-        matched_ratio=found.matched_ratio,
-    )
+    note = difference_note(found, language)
     shown = [row for row in found.rows if row.delta_ns][:_ROWS]
     if not shown:
         return [markdown_cell(note), "", markdown_cell(language.text("compare.no-difference"))]

@@ -12,6 +12,7 @@ from ascend_sn.compare.audit import Audit
 from ascend_sn.compare.gate import NullTest
 from ascend_sn.report.comparison import ComparisonDocument, Difference, GateDocument
 from ascend_sn.report.comparison_tables import (
+    difference_note,
     metric_cells,
     part_cells,
     prediction_cells,
@@ -166,12 +167,7 @@ class _Screen:
         self.blocks.show(table)
 
     def _difference(self, found: Difference) -> None:
-        note = self.language.text(
-            "compare.difference-note",
-            difference=signed_duration(found.difference_ns),
-            matched=found.matched_by,
-            matched_ratio=found.matched_ratio,
-        )
+        note = difference_note(found, self.language)
         self.blocks.console.print()
         self.blocks.noted("compare.difference", note)
         rows = [row for row in found.rows if row.delta_ns][: self.rows]
