@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ascend_sn.model.rows import Int64
     from ascend_sn.replay import StepGraph, Transform, Unpriced
 
-__all__ = ["operators_fused", "optimizer_fused", "patterns_fused", "together", "typed_to_share"]
+__all__ = ["kernels_fused", "operators_fused", "optimizer_fused", "together", "typed_to_share"]
 
 
 def together(name: str, found: Sequence[Transform | Unpriced]) -> Transform | Unpriced:
@@ -67,17 +67,26 @@ def operators_fused(graph: StepGraph, profile_id: int, matches: Sequence[Int64])
     return fused(graph, chains)
 
 
-def patterns_fused(graph: StepGraph, patterns: Collection[tuple[str, ...]]) -> Transform | Unpriced:
-    """W7 with W8: sequences of operator types become one kernel each, and the step is launched as one graph."""
-    from ascend_sn.replay import chains_of, fused, launches_removed
+def kernels_fused(graph: StepGraph, profile_id: int, instances: Sequence[Sequence[int]]) -> Transform | Unpriced:
+    """W7 with W8: groups of kernels become one each, and the step is launched as one graph.
 
-    taken: set[int] = set()
-    chains: list[Int64] = []
-    for pattern in patterns:
-        for chain in chains_of(graph, pattern):
-            if taken.isdisjoint(chain.tolist()):
-                chains.append(chain)
-                taken.update(chain.tolist())
+    Args:
+        graph: The replayed step.
+        profile_id: The profile.
+        instances: kernel_id of each group, in order; those of other steps are left out.
+    """
+    import numpy as np
+
+    from ascend_sn.replay import Where, fused, launches_removed
+
+    nodes, tasks = graph.nodes, graph.tasks
+    chosen = np.flatnonzero(Where(part="device", profile_ids=(profile_id,)).mask(graph))
+    of_kernel = dict(zip(tasks.row_id[nodes.kernel[chosen]].tolist(), chosen.tolist(), strict=True))
+    chains = [
+        np.array([of_kernel[kernel] for kernel in instance], np.int64)
+        for instance in instances
+        if all(kernel in of_kernel for kernel in instance)
+    ]
     return together("W7", [fused(graph, chains), launches_removed(graph)])
 
 

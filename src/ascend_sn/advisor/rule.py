@@ -183,7 +183,7 @@ class Context:
     @property
     def device_steps(self) -> list[MedianStep]:
         """Those of them that ran on an accelerator: launches, cores and kernels mean something there only."""
-        return [step for step in self.steps if step.device_kind not in ("cpu", "host")]
+        return [step for step in self.steps if step.device_kind not in ("cpu", "host") and step.window_ns > 0]
 
     @property
     def phases(self) -> list[Phases]:

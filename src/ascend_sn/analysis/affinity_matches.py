@@ -184,7 +184,7 @@ def _hits(own: dict[str, Any]) -> Iterator[tuple[_Api, str, str, list[int]]]:
     sequences = {views: _sequences(own, names, views) for views in (False, True)}
     for api, pattern in _apis():
         if api.range is not None:
-            hits = [(str(name), [at]) for at, name in enumerate(names.tolist()) if pattern.fullmatch(name)]
+            hits = [(name, [at]) for at, name in enumerate(names.tolist()) if name and pattern.fullmatch(name)]
         else:
             hits = [
                 (match[0].strip(), sequence.place[low:high].tolist())

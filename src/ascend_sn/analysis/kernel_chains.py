@@ -84,7 +84,7 @@ def chains(db: DuckDBPyConnection) -> list[Chains]:
     collected, they must belong to the same module instead.
     """
     found = db.execute("""
-        select kernel.profile_id, kernel.rank, kernel_id, coalesce(op_type, kernel.name) as op_type, kind,
+        select kernel.profile_id, kernel.rank, kernel_id, coalesce(op_type, kernel.name, '(unnamed)') as op_type, kind,
                coalesce(device_id, -1)::bigint as device_id, coalesce(stream, '') as stream, kernel.dur_ns,
                coalesce(step_id, -1)::bigint as step_id, kernel.input_shapes, kernel.input_dtypes,
                kernel.output_shapes, kernel.output_dtypes, operator.module

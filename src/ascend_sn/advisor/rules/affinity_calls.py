@@ -184,7 +184,7 @@ _MATCHES: Final = """
 """
 _LARGEST: Final = """
     with busy as (
-        select coalesce(kernel.op_type, kernel.name) as op_type, kernel.dur_ns, operator.phase
+        select coalesce(kernel.op_type, kernel.name, '(unnamed)') as op_type, kernel.dur_ns, operator.phase
         from kernel
         left join (select profile_id, operator_id, phase from operator) operator using (profile_id, operator_id)
         where profile_id = $profile_id and kind in ('compute', 'fused')

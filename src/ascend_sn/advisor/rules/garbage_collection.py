@@ -37,7 +37,7 @@ class _Guess(msgspec.Struct):
 
 def check(context: Context) -> Iterator[Claim]:
     """Yield one claim, about the rank that loses most; where no collections were recorded, about likely ones."""
-    steps = {step.profile_id: step for step in context.steps}
+    steps = {step.profile_id: step for step in context.steps if step.window_ns > 0}
     recorded = [row for row in context.facts.query("host_pauses", _RECORDED, _Collections) if row.profile_id in steps]
     if recorded:
         row = max(recorded, key=_lost_ns)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from ascend_sn.advisor.changes import patterns_fused
+from ascend_sn.advisor.changes import kernels_fused
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
@@ -17,6 +17,9 @@ from ascend_sn.advisor.rules.host_waits import waits_per_step
 from ascend_sn.advisor.small_kernels import SmallKernels, small_kernels
 
 if TYPE_CHECKING:
+    from ascend_sn.advisor.facts import Facts
+    from ascend_sn.replay import StepGraph, Transform, Unpriced
+
     pass
 
 __all__ = ["RULE"]
@@ -24,7 +27,6 @@ __all__ = ["RULE"]
 
 class _Pattern(msgspec.Struct):
     pattern: str
-    op_types: str
     instances: int
 
 
@@ -65,7 +67,7 @@ def check(context: Context) -> Iterator[Claim]:
             ),
             *figures(step, "fusion_candidates", {"pattern": None if best is None else best.pattern}),
         ),
-        changes=(partial(patterns_fused, patterns=tuple(tuple(one.op_types.split(" ")) for one in patterns)),),
+        changes=(partial(_fused, facts=context.facts, profile_id=step.profile_id),),
         at_stake_ns=small.step_ns,
         suppressed_by=_reason(context, step, small),
     )
@@ -81,8 +83,20 @@ def _reason(context: Context, step: MedianStep, small: SmallKernels) -> Message 
     return None
 
 
+def _fused(graph: StepGraph, *, facts: Facts, profile_id: int) -> Transform | Unpriced:
+    from ascend_sn.analysis.fusion_candidates import fusion_instances
+
+    instances: dict[tuple[str, int], list[int]] = {}
+    for number, op_types, instance, kernel in (
+        fusion_instances(facts.run.db).select("profile_id, op_types, instance, kernel_id").fetchall()
+    ):
+        if number == profile_id:
+            instances.setdefault((op_types, instance), []).append(kernel)
+    return kernels_fused(graph, profile_id, list(instances.values()))
+
+
 _PATTERNS: Final = """
-    select pattern, op_types, instances
+    select pattern, instances
     from result
     where profile_id = $profile_id and state = 'candidate'
     order by saving_ns desc nulls last, before_ns desc, op_types

@@ -38,6 +38,7 @@ def check(context: Context) -> Iterator[Claim]:
         for step in context.steps
         # A framework on the host has fused optimizers, too; ranges that a program names are no kernels.
         if step.device_kind != "host"
+        and step.window_ns > 0
         and step.profile_id in kernels
         and step.profile_id in phases
         and kernels[step.profile_id].kernels > limits["kernels_above_count"] * step.step_count
