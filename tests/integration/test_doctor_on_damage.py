@@ -25,7 +25,12 @@ KERNELS = [
     | {"args": {"device": 0, "stream": 7, "correlation": i}}
     for i in range(2)
 ]
-CSV_HEADER = "Step Id,Model ID,Task ID,Stream ID,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Dim\n"
+CSV_HEADER = ",".join(
+    [
+        *("Step Id", "Model ID", "Task ID", "Stream ID", "Name", "Type", "Accelerator Core"),
+        *("Start Time(us)", "Duration(us)", "Wait Time(us)", "Block Dim\n"),
+    ]
+)
 CSV_ROWS = "".join(
     f"1,0,{i},2,op_{i},MatMul,AI_CORE,{1_760_000_000_000_000 + 10 * i}.{i:03d}\t,5.5,0,8\n" for i in range(4)
 )
