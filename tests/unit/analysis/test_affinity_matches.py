@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ascend_sn.analysis.affinity_matches import _apis, affinity_matches
-from tests.unit.analysis.traces import Row, kernel, numbered, operator, results
+from ascend_sn.analysis.affinity_matches import _apis, affinity_matches, matched_operators
+from tests.unit.analysis.traces import Row, database, kernel, numbered, operator, results
 
 
 def sequence(*names: str, phase: str = "forward", **more: Any) -> list[Row]:
@@ -111,3 +111,12 @@ def test_every_entry_has_a_sequence_or_a_range_and_matches_something() -> None:
     for api, pattern in _apis():
         assert (api.sequence is None) != (api.range is None)
         assert pattern.search("") is None
+
+
+def test_the_operators_of_each_match_are_listed_for_pricing() -> None:
+    rows = sequence("chunk", "silu", "mul", "add", "silu", "mul")
+    rows.append(operator("aten::sigmoid", 11, 2, phase="forward", parent_id=1, depth=1))
+
+    matches = matched_operators(database(numbered(rows)), 0, "torch_npu.npu_swiglu")
+
+    assert [sorted(match.tolist()) for match in matches] == [[1, 2, 6], [4, 5]]

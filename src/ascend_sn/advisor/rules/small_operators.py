@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ascend_sn.advisor.facts import Facts
     from ascend_sn.replay import StepGraph, Transform, Unpriced
 
-    pass
-
 __all__ = ["RULE"]
 
 
