@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -53,11 +53,6 @@ class Copies(msgspec.Struct, kw_only=True):
         return self.exposed_ns / self.window_ns if self.window_ns else 0.0
 
     @property
-    def running_ratio(self) -> float:
-        """Time with such a copy, exposed or not, as a share of the steps."""
-        return (self.exposed_ns + self.overlapped_ns) / self.window_ns if self.window_ns else 0.0
-
-    @property
     def is_slow(self) -> bool:
         """Whether most of them are known to be pageable or synchronous."""
         return max(self.pageable_ratio, self.sync_ratio) > 1 / 2
@@ -67,50 +62,88 @@ class Copies(msgspec.Struct, kw_only=True):
         return round(value / self.step_count)
 
 
-def copies_by_direction(facts: Facts) -> list[Copies]:
-    """Return the copies of each profile by direction, those with most exposed time first."""
-    return facts.query(
-        "copies",
-        """
-        with calls as (
-            select kernel.profile_id, coalesce(copy_direction, 'unknown') as direction,
-                   sum(kernel.dur_ns) filter (where host_call.name is not null and host_call.name not ilike '%async%')
-                       as sync_ns
-            from kernel
-            left join host_call using (profile_id, host_call_id)
-            where kernel.kind = 'copy'
-            group by all
-        ),
-        steps as (
-            select profile_id, count(*) as steps
-            from step
-            where origin <> 'inferred'
-            group by profile_id
-        ),
-        summed as (
-            select profile_id, any_value(rank) as rank, coalesce(direction, 'unknown') as direction,
-                   sum(calls)::bigint         as calls,
-                   sum(total_ns)::bigint      as total_ns,
-                   sum(exposed_ns)::bigint    as exposed_ns,
-                   sum(overlapped_ns)::bigint as overlapped_ns,
-                   max(window_ns)             as window_ns,
-                   sum(size_bytes)::bigint    as size_bytes,
-                   sum(size_bytes) / nullif(sum(size_bytes / bandwidth_bytes_per_s), 0) as bandwidth_bytes_per_s,
-                   coalesce(sum(total_ns) filter (where host_memory = 'pageable'), 0) as pageable_ns,
-                   coalesce(sum(total_ns) filter (where host_memory = 'pinned'), 0)   as pinned_ns
-            from result
-            group by profile_id, coalesce(direction, 'unknown')
-        )
-        select profile_id, rank, direction, calls, total_ns, exposed_ns, overlapped_ns, window_ns, size_bytes,
-               bandwidth_bytes_per_s::double                                as bandwidth_bytes_per_s,
-               coalesce(pageable_ns / nullif(total_ns, 0), 0)::double       as pageable_ratio,
-               coalesce(pinned_ns / nullif(total_ns, 0), 0)::double         as pinned_ratio,
-               coalesce(sync_ns / nullif(total_ns, 0), 0)::double           as sync_ratio,
-               coalesce(steps, 1)                                           as step_count
-        from summed
-        left join calls using (profile_id, direction)
-        left join steps using (profile_id)
-        order by exposed_ns / nullif(window_ns, 0) desc nulls last, profile_id, direction
-        """,
-        Copies,
+def copies_by_direction(facts: Facts, from_ratio: float) -> list[Copies]:
+    """Return the copies of each profile by direction, those with most exposed time first.
+
+    Args:
+        facts: The analysis results.
+        from_ratio: Least share of the steps in which they run.
+    """
+    groups: dict[tuple[int, str], list[_Row]] = {}
+    for row in facts.rows("copies", _Row):
+        groups.setdefault((row.profile_id, row.direction or UNKNOWN), []).append(row)
+    large = {
+        key: rows
+        for key, rows in groups.items()
+        if sum(row.exposed_ns + row.overlapped_ns for row in rows) >= from_ratio * rows[0].window_ns > 0
+    }
+    if not large:
+        return []
+    calls = {(row.profile_id, row.direction): row for row in facts.table_rows(_CALLS, _Calls)}
+    steps = dict(facts.run.sql(_STEPS).fetchall())
+    found = [
+        _together(rows, direction, calls.get((profile_id, direction)), steps.get(profile_id, 1))
+        for (profile_id, direction), rows in large.items()
+    ]
+    return sorted(found, key=lambda copies: (-copies.exposed_ratio, copies.profile_id, copies.direction))
+
+
+class _Row(msgspec.Struct, kw_only=True):
+    """A row of `copies`."""
+
+    profile_id: int
+    rank: int | None
+    direction: str | None
+    host_memory: str | None
+    calls: int
+    total_ns: int
+    exposed_ns: int
+    overlapped_ns: int
+    window_ns: int
+    size_bytes: int | None
+    bandwidth_bytes_per_s: float | None
+
+
+class _Calls(msgspec.Struct):
+    profile_id: int
+    direction: str
+    sync_ns: int
+
+
+def _together(rows: list[_Row], direction: str, calls: _Calls | None, step_count: int) -> Copies:
+    sized = [row for row in rows if row.size_bytes is not None]
+    moving_s = sum((row.size_bytes or 0) / row.bandwidth_bytes_per_s for row in sized if row.bandwidth_bytes_per_s)
+    size = sum(row.size_bytes or 0 for row in sized)
+    total = sum(row.total_ns for row in rows)
+
+    def share(ns: int) -> float:
+        return ns / total if total else 0.0
+
+    return Copies(
+        profile_id=rows[0].profile_id,
+        rank=rows[0].rank,
+        direction=direction,
+        calls=sum(row.calls for row in rows),
+        total_ns=total,
+        exposed_ns=sum(row.exposed_ns for row in rows),
+        overlapped_ns=sum(row.overlapped_ns for row in rows),
+        window_ns=rows[0].window_ns,
+        size_bytes=size if sized else None,
+        bandwidth_bytes_per_s=size / moving_s if moving_s else None,
+        pageable_ratio=share(sum(row.total_ns for row in rows if row.host_memory == "pageable")),
+        pinned_ratio=share(sum(row.total_ns for row in rows if row.host_memory == "pinned")),
+        sync_ratio=0.0 if calls is None else share(calls.sync_ns),
+        step_count=step_count,
     )
+
+
+UNKNOWN: Final = "unknown"
+
+_CALLS: Final = """
+    select kernel.profile_id, coalesce(copy_direction, 'unknown') as direction, sum(kernel.dur_ns)::bigint as sync_ns
+    from kernel
+    join host_call using (profile_id, host_call_id)
+    where kernel.kind = 'copy' and host_call.name not ilike '%async%'
+    group by all
+"""
+_STEPS: Final = "select profile_id, count(*) from step where origin <> 'inferred' group by profile_id"

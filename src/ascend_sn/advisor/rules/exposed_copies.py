@@ -20,7 +20,7 @@ def check(context: Context) -> Iterator[Claim]:
     """Yield one claim per direction, about the rank with the largest share of its steps."""
     limits = context.limits
     seen: set[str] = set()
-    for copies in copies_by_direction(context.facts):
+    for copies in copies_by_direction(context.facts, limits["exposed_from_ratio"]):
         if copies.direction not in seen and copies.exposed_ratio >= limits["exposed_from_ratio"]:
             seen.add(copies.direction)
             yield _claim(copies, limits["small_below_ns"])

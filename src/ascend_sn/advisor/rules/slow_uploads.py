@@ -20,11 +20,8 @@ __all__ = ["RULE"]
 def check(context: Context) -> Iterator[Claim]:
     """Yield one claim, about the rank with the largest share of the step."""
     least = context.limits["exposed_from_ratio"]
-    uploads = [
-        copies
-        for copies in copies_by_direction(context.facts)
-        if copies.direction == "h2d" and copies.is_slow and copies.running_ratio >= least
-    ]
+    found = copies_by_direction(context.facts, least)
+    uploads = [copies for copies in found if copies.direction == "h2d" and copies.is_slow]
     if not uploads:
         return
     worst = uploads[0]

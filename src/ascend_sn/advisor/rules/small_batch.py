@@ -68,7 +68,8 @@ def check(context: Context) -> Iterator[Claim]:
         return
     worst = max(found, key=fixed_ratio)
     use = uses.get(worst.profile_id)
-    memory = _projection(context, worst)
+    waits = _waits(context, moved.get(worst.profile_id))
+    memory = _Projection() if waits is not None else _projection(context, worst)
     yield Claim(
         params={
             "where": where(worst, len(context.steps)),
@@ -89,7 +90,7 @@ def check(context: Context) -> Iterator[Claim]:
         ),
         changes=(_doubled,),
         at_stake_ns=round(fixed_ratio(worst) * worst.window_ns / 2),  # twice the batch shares it among two
-        suppressed_by=_held_back(context, moved.get(worst.profile_id), memory),
+        suppressed_by=waits or _too_large(context, memory),
         texts=_texts(use, memory, context.limits["latency_from_ratio"]),
         confidence="medium" if memory.projected_ratio is None else "high",
     )
@@ -123,22 +124,28 @@ def _needed(memory: DeviceMemory) -> int:
     return memory.peak_bytes if memory.allocated_bytes is None else memory.allocated_bytes
 
 
-def _held_back(context: Context, moved: _Communication | None, memory: _Projection) -> Message | None:
-    limits = context.limits
-    if memory.projected_ratio is not None and memory.projected_ratio > limits["filled_above_ratio"]:
-        return Message(
-            "suppressed.memory-full",
-            {
-                "projected_bytes": memory.projected_bytes,
-                "capacity_bytes": memory.capacity_bytes,
-                "projected_ratio": memory.projected_ratio,
-            },
-        )
-    if moved is not None:
-        waits_ratio = moved.exposed_share_ratio - moved.exposed_transit_ratio
-        if waits_ratio >= limits["waits_from_ratio"]:
-            return Message("suppressed.waits-dominate", {"waits_ratio": waits_ratio})
-    return None
+def _waits(context: Context, moved: _Communication | None) -> Message | None:
+    """Say that the step mostly waits for other ranks."""
+    if moved is None:
+        return None
+    waits_ratio = moved.exposed_share_ratio - moved.exposed_transit_ratio
+    if waits_ratio < context.limits["waits_from_ratio"]:
+        return None
+    return Message("suppressed.waits-dominate", {"waits_ratio": waits_ratio})
+
+
+def _too_large(context: Context, memory: _Projection) -> Message | None:
+    """Say that twice the batch would not fit."""
+    if memory.projected_ratio is None or memory.projected_ratio <= context.limits["filled_above_ratio"]:
+        return None
+    return Message(
+        "suppressed.memory-full",
+        {
+            "projected_bytes": memory.projected_bytes,
+            "capacity_bytes": memory.capacity_bytes,
+            "projected_ratio": memory.projected_ratio,
+        },
+    )
 
 
 def _of_chip(use: _Use | None) -> dict[str, object]:
