@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ascend_sn.cli.main import main
+from ascend_sn.store.calibration import logged_outcomes
 from tests.shared_data import requires_shared, shared_path
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
@@ -63,3 +64,23 @@ def test_a_gpu_and_an_npu_meet_at_their_operators(capsys: pytest.CaptureFixture[
     assert isinstance(difference, dict)
     assert difference["matched_by"] == "operator"
     assert "MatMul" in {row["name"] for row in difference["rows"] if row["state"] == "both"}
+
+
+@requires_shared
+def test_what_the_advisor_predicted_is_held_against_what_came_and_logged(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    slow = shared_path("cases/dv15_slow_rank")
+    with pytest.raises(SystemExit):
+        main(["analyze", str(slow), "--cache-dir", str(tmp_path)])
+    capsys.readouterr()
+
+    _, document = compared(capsys, slow, slow, "--cache-dir", tmp_path, "--applied", "R-IMB-1")
+
+    predictions = document["predictions"]
+    assert isinstance(predictions, dict)
+    (row,) = (row for row in predictions["rows"] if row["is_applied"])
+    # The straggler costs 3 ms of every step of 20 ms; nothing was changed, so nothing came of it.
+    assert (row["rule"], row["expected_ns"], predictions["real_ns"]) == ("R-IMB-1", 3_000_000, 0)
+    (logged,) = logged_outcomes(cache_dir=tmp_path)
+    assert (logged.rule, logged.real_ns) == ("R-IMB-1", 0)
