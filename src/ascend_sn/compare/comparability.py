@@ -101,15 +101,14 @@ def _structure(base: Sequence[RunFigures], candidate: Sequence[RunFigures]) -> I
 
 
 def _devices(base: Sequence[RunFigures], candidate: Sequence[RunFigures]) -> Iterator[Message]:
-    before, after = _devices_of(base), _devices_of(candidate)
+    """Chips where all runs name theirs, else kinds."""
+    named = all(run.device_names for run in (*base, *candidate))
+    before, after = (
+        sorted({name for run in side for name in (run.device_names if named else run.device_kinds)})
+        for side in (base, candidate)
+    )
     if before != after:
         yield Message("compare.other-device", {"base": ", ".join(before), "candidate": ", ".join(after)})
-
-
-def _devices_of(runs: Sequence[RunFigures]) -> list[str]:
-    """Chips where all runs name them, else kinds."""
-    named = all(run.device_names for run in runs)
-    return sorted({name for run in runs for name in (run.device_names if named else run.device_kinds)})
 
 
 def _steps(base: Sequence[RunFigures], candidate: Sequence[RunFigures]) -> Iterator[Message]:

@@ -8,7 +8,7 @@ import numpy as np
 from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import union
-from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, Activity, activities
+from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, Activity, activities, grouped
 from ascend_sn.compare.figures import Work
 from ascend_sn.model.rows import Int64
 
@@ -87,13 +87,14 @@ def _exposed(db: DuckDBPyConnection, windows: str) -> list[Work]:
         left join collective on collective.profile_id = kernel.profile_id
                             and collective.kernel_id = kernel.kernel_id
         where kernel.kind in ('communication', 'copy')
+        order by kernel.profile_id
     """).fetchnumpy()
     totals: dict[tuple[str, str], list[int]] = {}
     kinds, ops = np.asarray(rows["kind"], object), np.asarray(rows["op"], object)
-    profiles, start, end = (np.asarray(rows[name]) for name in ("profile_id", "start_ns", "end_ns"))
-    for profile_id in np.unique(profiles).tolist():
+    start, end = np.asarray(rows["start_ns"]), np.asarray(rows["end_ns"])
+    for profile_id, part in grouped(rows["profile_id"]).items():
         for kind, covered in zip(("communication", "copy"), hiding[profile_id], strict=True):
-            of_kind = (profiles == profile_id) & (kinds == kind)
+            of_kind = np.flatnonzero(kinds[part] == kind) + part.start
             exposed = (end - start)[of_kind] - covered.within(start[of_kind], end[of_kind])
             for op in sorted(set(ops[of_kind].tolist())):
                 mine = ops[of_kind] == op

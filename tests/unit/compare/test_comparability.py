@@ -69,6 +69,11 @@ def test_the_same_rank_of_a_larger_job_is_enough() -> None:
     assert obstacles(run(world_size=300, ranks=[34]), run(world_size=300, ranks=[34])) == []
 
 
+def test_a_chip_that_one_side_does_not_name_is_no_other_device() -> None:
+    assert remarks(run(device_names=["Ascend910B"]), run()) == []
+    assert remarks(run(device_names=["Ascend910B"]), run(device_names=["Ascend910A"])) == ["compare.other-device"]
+
+
 def test_more_ranks_give_speed_up_instead_of_a_verdict() -> None:
     base, candidate = run(world_size=4, ranks=[0, 1, 2, 3]), run_of([125] * 8, world_size=8, ranks=list(range(8)))
 
