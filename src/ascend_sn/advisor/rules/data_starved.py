@@ -80,7 +80,7 @@ def check(context: Context) -> Iterator[Claim]:
         direct=_direct(worst, known) if logged else None,
         changes=() if logged else (partial(_hidden, workers=known.workers, cores=known.cores),),
         at_stake_ns=worst.data_ns,
-        suppressed_by=_held_back(context, known, exposed_ratio),
+        suppressed_by=_held_back(context, worst, known, exposed_ratio),
         texts={"advice": "rule.r-data-1.advice-no-workers"} if known.workers == 0 else {},
         grade=worst.grade,
         confidence="low" if logged else "high",
@@ -95,7 +95,9 @@ def _exposed_ratio(context: Context, row: _Input) -> float | None:
     return None if phases is None or not phases.window_ns else phases.data_ns / phases.window_ns
 
 
-def _held_back(context: Context, known: Surroundings, exposed_ratio: float | None) -> Message | None:
+def _held_back(context: Context, row: _Input, known: Surroundings, exposed_ratio: float | None) -> Message | None:
+    from ascend_sn.replay.input_transforms import HAND_OVER_NS
+
     limits = context.limits
     if exposed_ratio is not None and exposed_ratio < limits["exposed_from_ratio"]:
         return Message("suppressed.data-hidden", {"exposed_ratio": exposed_ratio})
@@ -103,6 +105,8 @@ def _held_back(context: Context, known: Surroundings, exposed_ratio: float | Non
         return Message("suppressed.workers-at-cores", {"workers": known.workers, "cores": known.cores})
     if known.shared_memory_bytes is not None and known.shared_memory_bytes < limits["shm_free_from_bytes"]:
         return Message("suppressed.shm-full", {"free_bytes": known.shared_memory_bytes})
+    if row.data_ns <= HAND_OVER_NS:
+        return Message("suppressed.hand-over", {"data_ns": row.data_ns, "hand_over_ns": HAND_OVER_NS})
     return None
 
 

@@ -96,6 +96,13 @@ def test_full_shared_memory_comes_first() -> None:
     assert found(log(training(40 * MS, 40 * MS), **{SHARED_MEMORY_METRIC: 64 << 20}), "R-DATA-1") is not None
 
 
+def test_a_wait_as_short_as_the_hand_over_of_a_batch_stays() -> None:
+    at, above = (training(ns, ns, step_ns=10 * MS) for ns in (1_500_000, 1_600_000))
+
+    assert suppressed(at, "R-DATA-1") == ["suppressed.hand-over"]
+    assert found(above, "R-DATA-1") is not None
+
+
 def test_a_loader_without_workers_is_told_so() -> None:
     db = training(40 * MS, 40 * MS)
     db.execute("update operator set name = '_SingleProcessDataLoaderIter.__next__' where phase = 'data'")
