@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from threading import get_native_id
 from time import perf_counter_ns, sleep
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
 import numpy as np
@@ -22,6 +22,9 @@ import numpy as np
 from ascend_sn.collect.names import NameTable
 from ascend_sn.collect.recorder import Clock
 from ascend_sn.model.trace_schema import CAPTURE, HOST_CALL, KERNEL, NOT_GIVEN, OPERATOR
+
+if TYPE_CHECKING:
+    from ascend_sn.collect.backends import Backend
 
 QUEUE_LENGTH: Final = 32
 """Kernels that may be under way; a further launch waits, as it does on a real device."""
@@ -74,7 +77,7 @@ class SimulatedDevice:
     def recorded(self) -> Iterator[None]:
         """Let the profiler find this device where it looks for that of a framework."""
 
-        def window(_config: object, clock: Clock, _folder: str) -> _Window:
+        def window(_config: object, clock: Clock, _folder: str) -> Backend:
             return _Window(self, clock)
 
         with patch("ascend_sn.collect.framework.backend_of", window):
@@ -116,6 +119,10 @@ class _Window:
     def device_memory(self) -> dict[str, int]:
         """Nothing is known."""
         return {}
+
+    def device_capacity(self) -> int:
+        """Nothing is known."""
+        return 0
 
     def rows(self, names: NameTable) -> list[tuple[Any, ...]]:
         """Return one batch of rows."""
