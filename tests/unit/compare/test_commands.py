@@ -12,6 +12,7 @@ import pytest
 
 from ascend_sn.cli import main as cli
 from ascend_sn.report.comparison_schema import compare_schema, gate_schema, null_schema
+from ascend_sn.report.wrapping import cell_width
 from tests.unit.compare.recorded import recorded, steady
 
 Capture = pytest.CaptureFixture[str]
@@ -154,6 +155,20 @@ def test_both_languages_say_it(capsys: Capture, runs: Path) -> None:
 
     assert "退化" in out
     assert "step 时间变差" in "".join(out.split("\n")).replace("               ", "")
+
+
+@pytest.mark.parametrize("columns", [80, 110])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_line_is_wider_than_the_terminal(
+    capsys: Capture, runs: Path, monkeypatch: Patch, columns: int, language: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.chdir(runs)
+
+    _, out, _ = run(capsys, "compare", "base", "slow", "--lang", language)
+
+    assert [line for line in out.splitlines() if cell_width(line) > columns] == []
+    assert ("by mean" in out or "均值引起" in out) == (columns == 110)
 
 
 def test_without_two_sides_there_is_nothing_to_compare(capsys: Capture, runs: Path) -> None:
