@@ -298,6 +298,8 @@ def python_page() -> str:
         "Every analysis is a function of this module; see [Analyses](analyses.md).",
         _signature("ascend_sn.analysis.result", analysis.result),
         *described(analysis.result),
+        _signature("ascend_sn.analysis.absence", analysis.absence),
+        *described(analysis.absence),
         "`ascend_sn.analysis.ANALYSES` is the tuple of all registered analyses, in the order of that page.",
         f"`ascend_sn.analysis.Missing`: {' '.join(paragraphs(Missing.__doc__))}",
         "## ascend_sn.advise",
