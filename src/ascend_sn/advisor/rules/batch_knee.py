@@ -9,6 +9,7 @@ import msgspec
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule
+from ascend_sn.advisor.thresholds import Limits
 
 __all__ = ["RULE"]
 
@@ -38,17 +39,25 @@ def check(context: Context) -> Iterator[Claim]:
     for point in context.facts.rows("throughput_sweep", _Point):
         sweeps.setdefault(point.profile_id, []).append(point)
     for points in sweeps.values():
-        if len(points) > 1:
-            yield _best(points, context.limits["latency_limit_ns"])
+        if len(points) > 1 and not _are_numbered(points):
+            yield _best(points, context.limits)
 
 
-def _best(points: Sequence[_Point], limit_ns: float) -> Claim:
+def _are_numbered(points: Sequence[_Point]) -> bool:
+    """Whether the sizes are three or more numbers in a row: then they number the batches of a loop."""
+    return len(points) > 2 and points[-1].batch_size - points[0].batch_size == len(points) - 1
+
+
+def _best(points: Sequence[_Point], limits: Limits) -> Claim:
     """Name the knee; under a limit, the size with the highest throughput whose p99 keeps it, if that is smaller."""
+    limit_ns = limits["latency_limit_ns"]
     knee = next(point for point in points if point.is_knee)
     kept = [point for point in points if not limit_ns or point.p99_ns <= limit_ns]
     smallest = points[0]
     best = knee if knee in kept or not kept else max(kept, key=lambda point: point.samples_per_s)
     saved_ns = round(smallest.sample_ns - best.sample_ns)
+    few = min(best.runs, smallest.runs)
+    held = Message("suppressed.few-requests", {"request_count": few}) if few < limits["runs_from_count"] else None
     violated = Message("suppressed.limit-violated", {"limit_ns": limit_ns, "p99_ns": smallest.p99_ns})
     return Claim(
         params={
@@ -74,7 +83,7 @@ def _best(points: Sequence[_Point], limit_ns: float) -> Claim:
             },
         ),
         direct=DirectGain(saved_ns, saved_ns, saved_ns, base_ns=round(smallest.sample_ns), per="sample"),
-        suppressed_by=None if kept else violated,
+        suppressed_by=held if kept else violated,
         texts={"message": "rule.r-inf-3.message-limit"} if limit_ns and best is not knee else {},
     )
 

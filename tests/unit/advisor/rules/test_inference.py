@@ -122,7 +122,7 @@ def test_few_requests_have_no_tail() -> None:
     assert found(served([(50, 900, 50)] * 45 + [(50, 2900, 50)] * 5), "R-INF-2") is not None
 
 
-SWEEP = {1: [2000], 8: [3750], 16: [6000], 32: [11800]}
+SWEEP = {1: [2000] * 5, 8: [3750] * 5, 16: [6000] * 5, 32: [11800] * 5}
 """500, 2133, 2667 and 2712 samples per second: 16 is the smallest with 95 % of the most."""
 
 
@@ -151,7 +151,15 @@ def test_a_limit_that_no_size_keeps_holds_it_back() -> None:
 
 
 def test_a_sweep_that_gains_nothing_is_held_back() -> None:
-    assert suppressed(swept({1: [1000], 8: [8000]}), "R-INF-3") == ["suppressed.no-gain"]
+    assert suppressed(swept({1: [1000] * 5, 8: [8000] * 5}), "R-INF-3") == ["suppressed.no-gain"]
+
+
+def test_few_runs_of_a_size_are_no_measurement() -> None:
+    assert suppressed(swept({**SWEEP, 16: [6000] * 4}), "R-INF-3") == ["suppressed.few-requests"]
+
+
+def test_numbered_batches_of_a_loop_are_no_sweep() -> None:
+    assert advised(swept({number: [2000] * 5 for number in range(1, 9)}), "R-INF-3").quiet == ("R-INF-3",)
 
 
 def test_one_size_is_no_sweep() -> None:
