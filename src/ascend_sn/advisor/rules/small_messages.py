@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import msgspec
 
 from ascend_sn.advisor.communication_changes import merged
+from ascend_sn.advisor.device_memory import device_memory
 from ascend_sn.advisor.finding import Evidence, Location
+from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
 
 __all__ = ["RULE"]
@@ -48,7 +50,17 @@ def check(context: Context) -> Iterator[Claim]:
                 for name in ("calls", "transit_ns", "alpha_ns", "knee_bytes", "alpha_time_ratio", "small_bytes_ratio")
             ),
             changes=(merged,),
+            suppressed_by=_memory_is_full(context),
         )
+
+
+def _memory_is_full(context: Context) -> Message | None:
+    """Say that bigger buckets may not fit; None where they do, or where nothing is known of the memory."""
+    filled = [one.filled_ratio for one in device_memory(context.facts, context.profiles)]
+    fullest = max((ratio for ratio in filled if ratio is not None), default=0.0)
+    if fullest < context.limits["memory_full_from_ratio"]:
+        return None
+    return Message("suppressed.buckets-do-not-fit", {"filled_ratio": fullest})
 
 
 RULE = Rule("R-COMM-4", "small-messages", "communication", "config", check, needs=("alpha_beta",))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.advisor.advised import advised, found
+from tests.timeline import insert
+from tests.unit.advisor.advised import advised, found, suppressed
 from tests.unit.advisor.rules.calls import MS, job
 
 
@@ -30,6 +31,16 @@ def test_half_of_the_transit_is_not_yet_too_much(alpha_ms: int, is_found: bool) 
     db = job(calls(alpha_ms * MS, (1 * MS, 2 * MS, 6 * MS)))
 
     assert (advised(db, "R-COMM-4").quiet == ()) == is_found
+
+
+@pytest.mark.parametrize(("filled_gib", "fits"), [(60, True), (61, False)])
+def test_bigger_buckets_must_fit(filled_gib: int, fits: bool) -> None:
+    db = job(calls(4 * MS, (100_000, 200_000, 400_000)))
+    insert(db, "metric", rank=0, name="memory_capacity_bytes", ts_ns=0, value=float(64 << 30))
+    insert(db, "memory_sample", rank=0, ts_ns=5, component="PTA", allocated_bytes=filled_gib << 30,
+           reserved_bytes=filled_gib << 30)  # fmt: skip
+
+    assert suppressed(db, "R-COMM-4") == ([] if fits else ["suppressed.buckets-do-not-fit"])
 
 
 def test_without_a_range_of_sizes_nothing_can_be_told() -> None:
