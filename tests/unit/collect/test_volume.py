@@ -59,9 +59,9 @@ def test_the_first_steps_are_held_against_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, max_size: int, is_said: bool
 ) -> None:
     monkeypatch.setattr("ascend_sn.collect.trace.FORECAST_AFTER_S", 0.0)
-    schedule = {"active": 1000}
+    one = Profiler(output_path=tmp_path, backend="host", schedule={"active": 1000}, max_size=max_size)
 
-    with caplog.at_level(logging.WARNING), Profiler(output_path=tmp_path, schedule=schedule, max_size=max_size) as one:
+    with caplog.at_level(logging.WARNING), one:
         for _ in range(5):
             for _ in range(20):
                 with one.op("forward"):
