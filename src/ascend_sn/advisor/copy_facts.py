@@ -143,7 +143,8 @@ _CALLS: Final = """
     select kernel.profile_id, coalesce(copy_direction, 'unknown') as direction, sum(kernel.dur_ns)::bigint as sync_ns
     from kernel
     join host_call using (profile_id, host_call_id)
-    where kernel.kind = 'copy' and host_call.name not ilike '%async%'
+    where kernel.kind = 'copy' and host_call.name ilike '%memcpy%'
+      and host_call.name not ilike '%async%'
     group by all
 """
 _STEPS: Final = "select profile_id, count(*) from step where origin <> 'inferred' group by profile_id"

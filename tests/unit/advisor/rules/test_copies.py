@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.model.trace_schema import HOST_MEMORY_METRIC
@@ -59,8 +60,9 @@ def test_a_call_that_waits_for_the_copy_is_as_bad() -> None:
     assert finding.message.params["how"].message_id == "copy.synchronous"
 
 
-def test_asynchronous_copies_of_unknown_memory_are_not_slow() -> None:
-    assert advised(copying(200 * US, name="MEMCPY", call="aclrtMemcpyAsync"), "R-DATA-2").quiet == ("R-DATA-2",)
+@pytest.mark.parametrize("call", ["aclrtMemcpyAsync", "aclnnInplaceCopy"])
+def test_asynchronous_copies_of_unknown_memory_are_not_slow(call: str) -> None:
+    assert advised(copying(200 * US, name="MEMCPY", call=call), "R-DATA-2").quiet == ("R-DATA-2",)
 
 
 def test_a_hundredth_of_the_step_is_the_threshold() -> None:
