@@ -316,7 +316,7 @@ def python_page() -> str:
             for one in (Comparison, Judgement, Attribution, Contribution, Scaling, OperatorChange)
         ),
         "## asc_tools.advisor",
-        "The same as `ascend_sn.Analyzer` and `ascend_sn.AnalysisProfile`: findings as texts, and pairs of ranks. An item "
+        "The same as `ascend_sn.Analyzer` and `ascend_sn.AnalysisProfile`: findings as texts, pairs of ranks. An item "
         'answers both `finding["severity"]` and `finding.severity`.',
         _signature("asc_tools.advisor.Analyzer", ascend_sn.Analyzer),
         *described(ascend_sn.Analyzer),
