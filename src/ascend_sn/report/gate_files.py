@@ -9,7 +9,7 @@ from typing import Final
 from xml.etree import ElementTree
 
 from ascend_sn.report.comparison import GateDocument
-from ascend_sn.report.comparison_text import METRIC_NAMES
+from ascend_sn.report.comparison_text import METRIC_NAMES, change_text, limit_text, value_text
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable
 
@@ -29,6 +29,11 @@ def junit_xml(document: GateDocument, language: Language) -> str:
     cannot = document.verdict == "cannot compare"
     others = [name for name in (*failing, *unsure) if name not in {one.metric for one in judged}]
     names = [*(one.metric for one in judged), *others] if not cannot else ["comparison"]
+    values = {
+        one.metric: f"{value_text(one, one.base)} \u2192 {value_text(one, one.candidate)} "
+        f"({change_text(one, one.change)}; {limit_text(one)})"
+        for one in judged
+    }
     suite = ElementTree.Element(
         "testsuite",
         name=_SUITE,
@@ -49,8 +54,10 @@ def junit_xml(document: GateDocument, language: Language) -> str:
         elif name in failing:
             kind = failing[name].kind
             ElementTree.SubElement(case, "failure", message=_xml(_about(document, shown)), type=kind).text = _xml(text)
+        elif name in unsure:
+            ElementTree.SubElement(case, "system-out").text = _xml(_about(document, shown))
         else:
-            ElementTree.SubElement(case, "system-out").text = _xml(_about(document, shown) if name in unsure else text)
+            ElementTree.SubElement(case, "system-out").text = _xml(values[name])
     root = ElementTree.Element("testsuites")
     root.append(suite)
     ElementTree.indent(root)
