@@ -67,7 +67,7 @@ def check(context: Context) -> Iterator[Claim]:
                 "rank": "?" if row.rank is None else row.rank,
                 "lost_ns": row.lost_ns,
                 "lost_ratio": lost_ratio,
-                "peer_count": row.peers - 1,
+                "count": row.peers - 1,
                 "cause": Message(f"cause.{cause}"),
                 "excess_ns": excess_ns,
             },
