@@ -8,6 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from ascend_sn.compare.attribution import Attribution, attribution
+from ascend_sn.compare.collectives import CollectiveChange, collective_changes
 from ascend_sn.compare.comparability import comparability
 from ascend_sn.compare.figures import RunFigures
 from ascend_sn.compare.judge import Judgement, Verdict, judge
@@ -63,6 +64,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         absent: Metrics that neither has.
         attribution: The difference of the steps, divided; null without kernels.
         operators: Operators with enough runs for a rank test of each, corrected for their number; empty otherwise.
+        collectives: By primitive, before and after.
         scaling: Where the sides are of different size.
     """
 
@@ -77,6 +79,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     absent: list[str]
     attribution: Attribution | None
     operators: list[OperatorChange]
+    collectives: list[CollectiveChange]
     scaling: Scaling | None
 
     def judgement(self, metric: str) -> Judgement | None:
@@ -117,6 +120,7 @@ def compared(
         absent=absent,
         attribution=divided,
         operators=operator_changes(base, candidate, divided) if divided else [],
+        collectives=collective_changes(base, candidate),
         scaling=scaling,
     )
 
@@ -142,6 +146,7 @@ def _not_compared(obstacles: Sequence[Message], remarks: Sequence[Message]) -> C
         absent=[],
         attribution=None,
         operators=[],
+        collectives=[],
         scaling=None,
     )
 

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
-__all__ = ["FIGURES_VERSION", "Parts", "Peak", "RunFigures", "Scope", "StepFigures", "Work"]
+__all__ = ["FIGURES_VERSION", "Collectives", "Parts", "Peak", "RunFigures", "Scope", "StepFigures", "Work"]
 
 FIGURES_VERSION: Final = 1
 
@@ -68,6 +68,19 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     total_ns: int
 
 
+class Collectives(msgspec.Struct, frozen=True, kw_only=True):
+    """Collectives of one primitive in the steady steps of all ranks, ns: sums over the calls.
+
+    The parts are null where any call lacks them; `total_ns` is elapsed time, hidden or not.
+    """
+
+    op: str
+    calls: int
+    total_ns: int
+    transit_ns: int | None
+    wait_ns: int | None
+
+
 class Peak(msgspec.Struct, frozen=True, kw_only=True):
     """The highest memory of any rank; `basis` says whether allocated or, where that is unknown, reserved memory."""
 
@@ -97,6 +110,7 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
         steps: The steady steps by time; of a whole capture the capture as one.
         parts: Where they go; null without kernels.
         work: The kernels in them, the largest first.
+        collectives: The collectives in them by primitive.
         has_shapes: Whether any kernel has shapes.
         has_modules: Whether any kernel has a module.
         epochs_ns: Length of each epoch (a start/stop session where several, or an epoch that the program named).
@@ -121,6 +135,7 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     steps: list[StepFigures]
     parts: Parts | None = None
     work: list[Work] = []
+    collectives: list[Collectives] = []
     has_shapes: bool = False
     has_modules: bool = False
     epochs_ns: list[int] = []

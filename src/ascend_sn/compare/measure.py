@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 from ascend_sn import analysis
 from ascend_sn._version import __version__
 from ascend_sn.analysis import Missing
-from ascend_sn.compare.figures import FIGURES_VERSION, Parts, Peak, RunFigures, Scope, StepFigures
+from ascend_sn.compare.figures import FIGURES_VERSION, Collectives, Parts, Peak, RunFigures, Scope, StepFigures
 from ascend_sn.compare.work import has_links_to, work_of
 from ascend_sn.replay.choose import StepKey, steady_steps
 from ascend_sn.store import Run
@@ -61,6 +61,7 @@ def figures_of(run: Run, name: str) -> RunFigures:
         steps=steps,
         parts=_parts(run),
         work=work_of(db, _WINDOWS),
+        collectives=_collectives(run),
         has_shapes=has_links_to(db, "input_shapes"),
         has_modules=has_links_to(db, "module"),
         epochs_ns=_epochs(db),
@@ -206,6 +207,27 @@ def _parts(run: Run) -> Parts | None:
         exposed_copy_ns=copy,
         free=causes,
     )
+
+
+def _collectives(run: Run) -> list[Collectives]:
+    parts = analysis.result(run, "collective_parts")
+    if isinstance(parts, Missing):
+        return []
+    rows = run.db.sql(f"""
+        select parts.op, count(*), sum(parts.dur_ns)::bigint,
+               case when count(parts.transit_ns) = count(*) then sum(parts.transit_ns)::bigint end,
+               case when count(parts.wait_ns) = count(*) then sum(parts.wait_ns)::bigint end
+        from parts
+        join {_WINDOWS} compared
+          on parts.profile_id = compared.profile_id
+         and (compared.step_id is null or compared.step_id = parts.step_id)
+        group by parts.op
+        order by 3 desc, 1
+    """).fetchall()
+    return [
+        Collectives(op=op or "(unnamed)", calls=calls, total_ns=total, transit_ns=transit, wait_ns=wait)
+        for op, calls, total, transit, wait in rows
+    ]
 
 
 def _silent(db: DuckDBPyConnection) -> list[int | None]:

@@ -13,6 +13,7 @@ import msgspec
 from ascend_sn._version import __version__
 from ascend_sn.compare.attribution import Attribution, Contribution, MatchedBy
 from ascend_sn.compare.audit import Audit
+from ascend_sn.compare.collectives import CollectiveChange
 from ascend_sn.compare.comparison import Comparison, Outcome, Scaling
 from ascend_sn.compare.figures import RunFigures
 from ascend_sn.compare.gate import GateResult, NullTest, Reason
@@ -118,6 +119,7 @@ class ComparisonDocument(msgspec.Struct, kw_only=True):
     difference: Difference | None
     recoveries: list[Recovery]
     operators: list[OperatorChange]
+    collectives: list[CollectiveChange]
     scaling: Scaling | None
     predictions: Audit | None
     analysis_ns: int
@@ -194,6 +196,7 @@ def comparison_document(
         difference=None if comparison.attribution is None else _difference(comparison.attribution, rows),
         recoveries=list(recoveries),
         operators=comparison.operators,
+        collectives=comparison.collectives,
         scaling=comparison.scaling,
         predictions=predictions,
         analysis_ns=analysis_ns,

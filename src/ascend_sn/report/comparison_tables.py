@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ascend_sn.compare.attribution import Contribution
 from ascend_sn.compare.audit import Audit, AuditRow
+from ascend_sn.compare.collectives import CollectiveChange
 from ascend_sn.compare.judge import Judgement
 from ascend_sn.report.comparison import ComparedRun, Difference, PartChange
 from ascend_sn.report.comparison_text import (
@@ -24,7 +25,15 @@ from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable
 from ascend_sn.report.quantities import count_text, duration_text
 
-__all__ = ["difference_note", "metric_cells", "part_cells", "prediction_cells", "row_cells", "side_text"]
+__all__ = [
+    "collective_cells",
+    "difference_note",
+    "metric_cells",
+    "part_cells",
+    "prediction_cells",
+    "row_cells",
+    "side_text",
+]
 
 _NAMED_RUNS = 3
 
@@ -92,7 +101,7 @@ def row_cells(row: Contribution, language: Language) -> tuple[str, ...]:
     """Name, calls, time before and after, what calls and mean add, and what it adds in all."""
     calls = ""
     if row.base_calls is not None and row.candidate_calls is not None:
-        before, after = (count_text(round(number, 1)) for number in (row.base_calls, row.candidate_calls))
+        before, after = _number(row.base_calls), _number(row.candidate_calls)
         calls = before if before == after else f"{before} \u2192 {after}"
     if row.state != "both":
         calls = language.text("compare.row.new" if row.state == "new" else "compare.row.removed")
@@ -106,6 +115,21 @@ def row_cells(row: Contribution, language: Language) -> tuple[str, ...]:
         "" if row.mean_ns is None else signed_duration(row.mean_ns),
         signed_duration(row.delta_ns),
     )
+
+
+def collective_cells(change: CollectiveChange) -> tuple[str, ...]:
+    """Name, calls, elapsed time, transit and wait, each before and after."""
+    sides = (change.base, change.candidate)
+    cells = [[_number(side.calls if side else 0.0) for side in sides]]
+    for part in ("total_ns", "transit_ns", "wait_ns"):
+        values = [0 if side is None else getattr(side, part) for side in sides]
+        cells.append(["-" if value is None else duration_text(value) for value in values])
+    shown = [before if before == after else f"{before} \u2192 {after}" for before, after in cells]
+    return (printable(change.op), *shown)
+
+
+def _number(value: float) -> str:
+    return count_text(round(value, 1))
 
 
 def prediction_cells(row: AuditRow, found: Audit, language: Language) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from ascend_sn.report.comparison import ComparisonDocument, Difference, GateDocument
 from ascend_sn.report.comparison_tables import (
+    collective_cells,
     difference_note,
     metric_cells,
     part_cells,
@@ -25,6 +26,7 @@ _ROWS: Final = 20
 _NAME: Final = 80
 
 _PART_COLUMNS: Final = ("column.part", "column.baseline", "column.candidate", "column.change")
+_COLLECTIVE_COLUMNS: Final = ("column.primitive", "column.calls", "column.total", "part.transit_ns", "part.wait_ns")
 _OPERATOR_COLUMNS: Final = ("column.operator", "column.adds", "column.p-value")
 _PREDICTION_COLUMNS: Final = ("column.rule", "column.predicted", "column.range", "column.real", "column.verdict")
 
@@ -54,6 +56,9 @@ def _page(document: ComparisonDocument, title: str, said: Sequence[str], languag
         lines += _section("compare.parts", table(_PART_COLUMNS, rows, language), language)
     if document.difference is not None:
         lines += _section("compare.difference", _difference(document.difference, language), language)
+    if document.collectives:
+        rows_of_collectives = [collective_cells(row) for row in document.collectives]
+        lines += _section("compare.collectives", table(_COLLECTIVE_COLUMNS, rows_of_collectives, language), language)
     if document.operators:
         rows_of = [
             (shortened(row.name, _NAME), signed_duration(row.delta_ns), f"{row.p_value:.2g}")

@@ -12,6 +12,7 @@ from ascend_sn.compare.audit import Audit
 from ascend_sn.compare.gate import NullTest
 from ascend_sn.report.comparison import ComparisonDocument, Difference, GateDocument
 from ascend_sn.report.comparison_tables import (
+    collective_cells,
     difference_note,
     metric_cells,
     part_cells,
@@ -127,6 +128,8 @@ class _Screen:
             self._parts()
         if self.document.difference is not None:
             self._difference(self.document.difference)
+        if self.document.collectives:
+            self._collectives()
         if self.document.operators:
             self._operators()
         if self.document.predictions is not None:
@@ -186,6 +189,13 @@ class _Screen:
         if others:
             blanks = [""] * (3 + len(split))
             table.add_row(self.language.text("compare.row.others"), *blanks, signed_duration(others))
+        self.blocks.show(table)
+
+    def _collectives(self) -> None:
+        self._heading("compare.collectives", "compare.collectives-note")
+        table = self.blocks.table("", "column.calls", "column.total", "part.transit_ns", "part.wait_ns", gap=1)
+        for row in self.document.collectives[: self.rows]:
+            table.add_row(*collective_cells(row))
         self.blocks.show(table)
 
     def _operators(self) -> None:

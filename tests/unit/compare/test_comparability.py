@@ -8,7 +8,7 @@ import pytest
 
 from ascend_sn.compare.comparability import comparability
 from ascend_sn.compare.comparison import compared
-from ascend_sn.compare.figures import RunFigures
+from ascend_sn.compare.figures import Collectives, RunFigures
 from tests.unit.compare.made import run_of, work
 
 STEPS = [100] * 8
@@ -109,3 +109,15 @@ def test_each_operator_is_tested_where_there_are_runs_enough() -> None:
     assert found["A"].p_value == pytest.approx(2 / 252)
     assert found["A"].is_slower
     assert found["B"].p_value == 1.0
+
+
+def test_collectives_stand_beside_each_other_per_step() -> None:
+    def with_collectives(calls: int, total_ns: int) -> RunFigures:
+        row = Collectives(op="allreduce", calls=calls, total_ns=total_ns, transit_ns=total_ns // 2, wait_ns=None)
+        return run(collectives=[row])
+
+    (found,) = compared([with_collectives(8, 800), with_collectives(16, 800)], [run()]).collectives
+
+    assert found.candidate is None
+    assert found.base is not None
+    assert (found.base.calls, found.base.total_ns, found.base.transit_ns, found.base.wait_ns) == (1.5, 100, 50, None)

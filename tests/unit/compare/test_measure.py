@@ -100,6 +100,20 @@ def test_without_marks_the_whole_capture_is_one_step() -> None:
     assert (row(found, "A").calls, row(found, "A").total_ns) == (2, 7)
 
 
+def test_collectives_are_summed_with_their_parts_unless_one_call_lacks_them() -> None:
+    db = drawn()
+    rows = db.sql("select kernel_id, ts_ns, dur_ns from kernel where kind = 'communication' order by ts_ns").fetchall()
+    for number, (kernel, start, length) in enumerate(rows):
+        insert(db, "collective", rank=0, collective_id=number, kernel_id=kernel, op="allreduce", group_id="g",
+               sequence=number, ts_ns=start, dur_ns=length, transit_ns=1, wait_ns=None if number == 2 else 2,
+               idle_ns=0, method="recorded")  # fmt: skip
+
+    (found,) = figures(db).collectives
+
+    # Steps 2 to 4: 4 + 6 + 6, a transit of one each; one of the waits is not known.
+    assert (found.op, found.calls, found.total_ns, found.transit_ns, found.wait_ns) == ("allreduce", 3, 16, 3, None)
+
+
 def test_epochs_are_told_by_sessions_or_by_name() -> None:
     db = drawn()
     assert figures(db).epochs_ns == []
