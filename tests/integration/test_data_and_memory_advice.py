@@ -55,7 +55,7 @@ def test_a_host_bound_training_is_told_so_before_it_is_told_to_take_a_larger_bat
     assert advice.plan is not None
     assert advice.plan.steps[0].code == "R-HOST-1"
     batch = advice.findings[1]
-    assert batch.advice.message_id == "rule.r-bs-1.advice-memory-unknown"
+    assert batch.advice.message_id == "rule.r-bs-1.advice"
     # Two samples share what one costs: never more than half.
     assert batch.gain is not None
     assert batch.gain.expected_ratio <= 0.5

@@ -84,7 +84,10 @@ def _best(points: Sequence[_Point], limits: Limits) -> Claim:
         ),
         direct=DirectGain(saved_ns, saved_ns, saved_ns, base_ns=round(smallest.sample_ns), per="sample"),
         suppressed_by=held if kept else violated,
-        texts={"message": "rule.r-inf-3.message-limit"} if limit_ns and best is not knee else {},
+        texts={
+            "message": "rule.r-inf-3.message-limit" if limit_ns and best is not knee else "rule.r-inf-3.message",
+            "advice": "rule.r-inf-3.advice-size",
+        },
     )
 
 

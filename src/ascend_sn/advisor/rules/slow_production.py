@@ -83,6 +83,7 @@ def _too_slow(row: _Input, known: Surroundings, most: int, offline_ratio: float)
             ),
         ),
         at_stake_ns=row.data_ns,
+        texts={"advice": "rule.r-data-3.advice-workers"},
         confidence="medium",
     )
 
@@ -101,7 +102,6 @@ def _unknown(row: _Input) -> Claim:
         texts={
             "title": "rule.r-data-3.title-unknown",
             "message": "rule.r-data-3.message-unknown",
-            "advice": "rule.r-data-3.advice-unknown",
             "verify": "rule.r-data-3.verify-unknown",
         },
         in_plan=False,

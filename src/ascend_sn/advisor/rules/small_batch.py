@@ -166,9 +166,9 @@ def _texts(use: _Use | None, memory: _Projection, latency_from_ratio: float) -> 
         texts["message"] = "rule.r-bs-1.message-busy"
     elif (use.latency_ratio or 0.0) >= latency_from_ratio:
         texts["message"] = "rule.r-bs-1.message-latency"
-    if memory.projected_bytes is None:
-        texts["advice"] = "rule.r-bs-1.advice-memory-unknown"
-    elif memory.projected_ratio is None:
+    if memory.projected_ratio is not None:
+        texts["advice"] = "rule.r-bs-1.advice-fits"
+    elif memory.projected_bytes is not None:
         texts["advice"] = "rule.r-bs-1.advice-capacity-unknown"
     return texts
 

@@ -84,7 +84,7 @@ def test_unknown_memory_is_said() -> None:
     finding = found(db, "R-BS-1")
 
     assert finding is not None
-    assert finding.advice.message_id == "rule.r-bs-1.advice-memory-unknown"
+    assert finding.advice.message_id == "rule.r-bs-1.advice"
 
 
 def test_a_busy_device_is_left_alone() -> None:
