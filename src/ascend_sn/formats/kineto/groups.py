@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ascend_sn._native.codes import first_match
 from ascend_sn.errors import JsonTextError
 from ascend_sn.formats.chrome.texts import Codes
 from ascend_sn.formats.json_text import json_value
@@ -91,8 +92,8 @@ def group_rows(groups: Sequence[Group], named: Mapping[str, Codes], strings: Seq
 
 def _named_groups(named: Mapping[str, Codes], strings: Sequence[str]) -> Iterable[Group]:
     columns = [named[f"Process Group {part}"] for part in ("Name", "Ranks", "Description")]
-    found = np.unique(np.stack(columns), axis=1) if len(columns[0]) else np.zeros((3, 0), np.int32)
-    for name, ranks, description in found.T.tolist():
+    first = np.flatnonzero(first_match(columns, columns) == np.arange(len(columns[0])))
+    for name, ranks, description in zip(*(column[first].tolist() for column in columns), strict=True):
         if name >= 0 and ranks >= 0:
             listed = _members(strings[ranks])
             if listed:
