@@ -107,7 +107,7 @@ class Run:
 
 
 def open_run(
-    path: str | Path, *, job: str | None = None, cache_dir: Path | None = None, progress: Progress | None = None
+    path: str | Path, *, job: str | None = None, cache_dir: str | Path | None = None, progress: Progress | None = None
 ) -> Run:
     """Open anything that the readers understand, a tree of it, or a run folder of ours.
 
@@ -125,11 +125,12 @@ def open_run(
         UnknownNameError: No job of that name.
         StoreError: A run folder in which files are missing or damaged, or a cache that cannot be written.
     """
-    location = locate(path, cache_dir=cache_dir, progress=progress)
+    cache = None if cache_dir is None else Path(cache_dir)
+    location = locate(path, cache_dir=cache, progress=progress)
     try:
         return Run(location.folder, location.input, job=job)
     except StoreError:
         if not location.discard():
             raise
-    location = locate(path, cache_dir=cache_dir, progress=progress)
+    location = locate(path, cache_dir=cache, progress=progress)
     return Run(location.folder, location.input, job=job)

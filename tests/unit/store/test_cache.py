@@ -33,6 +33,14 @@ def test_the_second_opening_reads_nothing(drawn: DrawnReader, cache: Path, tmp_p
     assert kernels(second) == [(0, 4)]
 
 
+def test_the_cache_may_be_named_as_text(drawn: DrawnReader, tmp_path: Path) -> None:
+    source = write_drawn(tmp_path / "in" / "p.txt")
+
+    run = open_run(source, cache_dir=str(tmp_path / "elsewhere"))
+
+    assert finished(tmp_path / "elsewhere") == [run.path.name]
+
+
 def test_another_spelling_of_the_path_is_the_same_input(
     drawn: DrawnReader, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
