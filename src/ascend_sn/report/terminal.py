@@ -51,8 +51,8 @@ _PARTS: Final = (
 )
 
 _RANKS: Final = 8
-_KERNELS: Final = 6
-_OPERATORS: Final = 4
+_KERNELS: Final = 4
+_OPERATORS: Final = 3
 _OPERATIONS: Final = 6
 _PEAKS: Final = 3
 _EXPORTED: Final = ("Computing", "Communication(Not Overlapped)", "Free", "Stage")

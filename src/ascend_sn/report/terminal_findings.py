@@ -36,15 +36,16 @@ _WIDTH: Final = 100
 
 
 def write_advice(blocks: Blocks, section: Findings, *, in_full: bool = False) -> None:
-    """Write the first findings, the plan, and how much is not shown; the first one with how to verify it.
+    """Write the first findings, the plan, and how much is not shown.
 
-    In full, every finding is written so.
+    On one screen a finding is its price and what to do, the first one also what was measured and how to verify it; in
+    full it is everything that it says.
     """
     language, rows = blocks.language, section.rows
     shown = rows if in_full else rows[:_SHOWN]
     blocks.heading("findings.title")
     for number, finding in enumerate(shown, 1):
-        _write_finding(blocks, number, finding, in_full=in_full or number == 1)
+        _write_finding(blocks, number, finding, _lines(finding, language, is_first=number == 1, in_full=in_full))
     if not rows:
         blocks.indented([no_findings_text(section, language)])
     together = plan_text(section, language)
@@ -53,7 +54,23 @@ def write_advice(blocks: Blocks, section: Findings, *, in_full: bool = False) ->
     blocks.indented(summary_lines(section, language, hidden=len(rows) - len(shown)))
 
 
-def _write_finding(blocks: Blocks, number: int, finding: FindingEntry, *, in_full: bool) -> None:
+def _lines(finding: FindingEntry, language: Language, *, is_first: bool, in_full: bool) -> list[str]:
+    """What is written below the title of a finding, a paragraph each."""
+    worth, measured, advice, verify = (
+        worth_text(finding, language),
+        finding.description,
+        finding.suggestion,
+        finding.next_step,
+    )
+    if not in_full:
+        worth, measured, verify = (first_sentence(text) for text in (worth, measured, verify))
+    if not in_full and not is_first:
+        advice = first_sentence(advice)
+    do, check = language.text("finding.do", advice=advice), language.text("finding.verify", how=verify)
+    return [worth, measured, do, check] if in_full or is_first else [worth, do]
+
+
+def _write_finding(blocks: Blocks, number: int, finding: FindingEntry, lines: Sequence[str]) -> None:
     language = blocks.language
     severity = language.text(f"severity.{finding.severity}")
     head = printable(f"{severity} {finding.title} ({finding.rule})")
@@ -62,12 +79,6 @@ def _write_finding(blocks: Blocks, number: int, finding: FindingEntry, *, in_ful
         if at == 0:
             line.stylize(_COLOURS[finding.severity], 3, 3 + len(severity))
         blocks.line(line)
-    if in_full:
-        do = language.text("finding.do", advice=finding.suggestion)
-        verify = language.text("finding.verify", how=finding.next_step)
-        lines = [worth_text(finding, language), finding.description, do, verify]
-    else:
-        lines = [worth_text(finding, language), finding.description, first_sentence(finding.suggestion)]
     for text in lines:
         _paragraph(blocks, printable(text), 3)
 
@@ -123,7 +134,7 @@ def write_explanation(
     blocks.heading("rule-page.this-run")
     found = [finding for finding in section.rows if finding.rule == code]
     for number, finding in enumerate(found, 1):
-        _write_finding(blocks, number, finding, in_full=True)
+        _write_finding(blocks, number, finding, _lines(finding, language, is_first=True, in_full=True))
         _figures(blocks, finding.evidence)
         for remark in finding.gain.remarks if finding.gain else []:
             _paragraph(blocks, f"- {printable(remark)}", 3)
