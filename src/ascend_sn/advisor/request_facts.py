@@ -16,7 +16,8 @@ class Requests(msgspec.Struct, kw_only=True):
     """The requests of one profile: means of the parts, percentiles of the whole, ns.
 
     `source` is `request`, or `step` where the marked steps of a profile that has a forward phase and does not train
-    stand for requests. `slow_stage` is the part that slow requests spend most more time in, `slow_excess_ns` how much more.
+    stand for requests. `slow_stage` is the part that slow requests spend most more time in, `slow_excess_ns` how
+    much more.
     """
 
     profile_id: int
