@@ -73,7 +73,7 @@ def test_a_file_per_table(capsys: Capture, recording: Path, tmp_path: Path, form
             found = [(int(row["step_id"]), int(row["dur_ns"])) for row in csv.DictReader(file)]
     else:
         query = f"select step_id, dur_ns from read_parquet('{folder}/step.parquet') order by step_id"
-        found = duckdb.sql(query).fetchall()
+        found = duckdb.connect().execute(query).fetchall()
     assert found == expected
     assert len(expected) == 2
 

@@ -79,7 +79,7 @@ def test_the_suffix_names_the_format(capsys: Capture, recording: Path, tmp_path:
 
     assert (code, out) == (0, "")
     if suffix == ".parquet":
-        assert duckdb.sql(f"select seven from read_parquet('{target}')").fetchall() == [(7,)]
+        assert duckdb.connect().execute(f"select seven from read_parquet('{target}')").fetchall() == [(7,)]
     elif suffix == ".json":
         assert json.loads(target.read_text()) == [{"seven": 7}]
     else:
