@@ -102,6 +102,7 @@ class ArgColumns(Mapping[str, ArgColumn]):
         self._index = {key: number for number, key in enumerate(keys)}
         self._blocks = blocks
         self._made: dict[str, ArgColumn] = {}
+        self._codes: dict[str, NDArray[np.int32]] = {}
 
     def __getitem__(self, key: str) -> ArgColumn:
         if key not in self._made:
@@ -139,6 +140,16 @@ class ArgColumns(Mapping[str, ArgColumn]):
             return parts[0]
         joined = [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
         return (joined[0], joined[1], joined[2]) if joined else _NOTHING_TOLD
+
+    def codes(self, key: str) -> NDArray[np.int32]:
+        """Return the `code` of a key for all rows; a third of the work of the whole column."""
+        if key in self._made:
+            return self._made[key].code
+        if key not in self._codes:
+            row, code, _ = self.told(key)
+            self._codes[key] = np.full(sum(rows for _, rows in self._blocks), -1, np.int32)
+            self._codes[key][row] = code
+        return self._codes[key]
 
     def _column(self, key: int) -> ArgColumn:
         count = sum(rows for _, rows in self._blocks)

@@ -114,4 +114,6 @@ def test_told_arguments_are_the_rows_with_a_text(threads: int) -> None:
     assert [columns.strings[at] for at in code.tolist()] == ["t", "twice", "-7"]
     assert np.array_equal(number, dense.number[row], equal_nan=True)
     assert columns.args.told_keys() == ["k", "n"]
+    again = scan(EVENTS, ("k", "n", "absent"), threads=threads).args
+    assert again.codes("k").tolist() == dense.code.tolist()
     assert len(columns.args.told("absent")[0]) == 0

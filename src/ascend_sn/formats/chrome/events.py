@@ -162,7 +162,7 @@ def lookup(codes: Codes, strings: Sequence[str], function: Callable[[str], int],
 
 
 def _text(block: TraceColumns, key: str, rows: Int64, told: frozenset[str]) -> Codes:
-    return _small(block.args[key].code[rows]) if key in told else np.broadcast_to(np.int32(-1), rows.shape)
+    return _small(block.args.codes(key)[rows]) if key in told else np.broadcast_to(np.int32(-1), rows.shape)
 
 
 def _integer(block: TraceColumns, key: str, rows: Int64, told: frozenset[str]) -> Nullable:
