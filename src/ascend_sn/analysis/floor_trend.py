@@ -62,7 +62,7 @@ class FloorTrend(NamedTuple):
     growth: float | None = None
 
 
-def floor_trend(floor: npt.ArrayLike) -> FloorTrend:
+def floor_trend(floor: npt.ArrayLike, *, least_growth: float = 0.0) -> FloorTrend:
     """Judge the lowest memory level of each step.
 
     The first three steps (10 % of them, if that is more) are left out; thirty must be left. A leak is a floor that
@@ -73,6 +73,7 @@ def floor_trend(floor: npt.ArrayLike) -> FloorTrend:
 
     Args:
         floor: Bytes, one per step, in order.
+        least_growth: Bytes below which growth, over all or over the second half, says nothing.
     """
     series = np.asarray(floor, np.float64)
     series = series[max(WARM_UP_AT_LEAST, round(WARM_UP_RATIO * len(series))) :]
@@ -85,7 +86,7 @@ def floor_trend(floor: npt.ArrayLike) -> FloorTrend:
     before, after, last = (Line(0.0, 0.0, 0.0, 0.0) if line is None else line for line in slopes)
     tenth = max(count // 10, 1)
     growth = float(np.median(series[-tenth:]) - np.median(series[:tenth]))
-    enough = GROWTH_RATIO * abs(float(np.median(series)))
+    enough = max(GROWTH_RATIO * abs(float(np.median(series))), least_growth)
     lowest = float(np.quantile(second, RETURN_QUANTILE))
     if p_all >= CHANCE_BELOW or growth < enough or lowest <= float(np.median(series[:tenth])):
         verdict: Verdict = "steady"

@@ -18,6 +18,9 @@ from ascend_sn.model.trace_schema import CAPACITY_METRIC
 
 __all__ = ["ANALYSIS", "memory_leak"]
 
+PROCESS_GROWTH_BYTES: Final = 2 * 1024 * 1024
+"""What a process comes to hold without a leak of the program: pages of the interpreter and of what records it."""
+
 _PHASES: Final = ("data", "forward", "backward", "optimizer")
 
 _TYPES: Final = {
@@ -45,10 +48,11 @@ _TYPES: Final = {
 def memory_leak(db: DuckDBPyConnection) -> DuckDBPyRelation:
     """Judge the floor of every memory curve: the lowest allocated level inside each step.
 
-    See `floor_trend` for the test. The onset is the step from which the floor rises. The phase is the one of data,
-    forward, backward and optimizer over whose ranges on the host the level grows most per step, if it does in more than
-    half of the growth (not told from the resident memory of a process). Where the program logged
-    `memory_capacity_bytes`, steps_left is what is left of it above the last step's peak over the slope.
+    See `floor_trend` for the test; the resident memory of a process has to grow by 2 MiB. The onset is the step from
+    which the floor rises. The phase is the one of data, forward, backward and optimizer over whose ranges on the host
+    the level grows most per step, if it does in more than half of the growth (not told from the resident memory of a
+    process). Where the program logged `memory_capacity_bytes`, steps_left is what is left of it above the last step's
+    peak over the slope.
 
     Args:
         db: A connection with the tables `memory_sample`, `memory_event`, `counter`, `step`, `operator`, `metric`.
@@ -95,7 +99,7 @@ def _judged(
     start, end = np.asarray(steps["start_ns"], np.int64), np.asarray(steps["end_ns"], np.int64)
     floor = curve.lowest(start, end)
     known = np.flatnonzero(~np.isnan(floor))
-    trend = floor_trend(floor[known])
+    trend = floor_trend(floor[known], least_growth=PROCESS_GROWTH_BYTES if curve.component == PROCESS else 0)
     row: dict[str, Any] = dict.fromkeys(_TYPES)
     row |= {
         "profile_id": curve.profile_id,

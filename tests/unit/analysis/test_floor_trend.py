@@ -52,6 +52,15 @@ def test_a_rise_that_ends_is_a_cache_and_level_memory_is_steady() -> None:
     assert floor_trend([1000] * 100).verdict == "steady"
 
 
+def test_growth_that_is_too_small_to_say_anything_is_none() -> None:
+    # 4 in each of 54 steps: 212 in all and 108 in the second half.
+    floor = [1000 + 4 * step for step in range(60)]
+
+    assert floor_trend(floor, least_growth=100).verdict == "leak"
+    assert floor_trend(floor, least_growth=150).verdict == "cache"
+    assert floor_trend(floor, least_growth=300).verdict == "steady"
+
+
 @pytest.mark.parametrize(("steps", "verdict"), [(33, "leak"), (32, "insufficient"), (0, "insufficient")])
 def test_thirty_steps_must_be_left_behind_the_warm_up(steps: int, verdict: str) -> None:
     assert floor_trend([1000 + 4 * step for step in range(steps)]).verdict == verdict

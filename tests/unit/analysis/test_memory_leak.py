@@ -112,5 +112,16 @@ def test_the_resident_memory_of_the_process_serves_where_nothing_else_was_record
     assert (row["component"], row["verdict"], row["slope_bytes_per_step"]) == ("process", "leak", 50.0 * MB)
 
 
+def test_a_process_that_grows_by_some_pages_is_steady() -> None:
+    samples: list[Row] = [
+        ("counter", {"name": "process.resident_bytes", "ts_ns": 100 * at + 50, "value": float(50 * MB + 8192 * at)})
+        for at in range(60)
+    ]
+
+    (row,) = results(memory_leak, numbered([*steps(60), *samples]))
+
+    assert (row["component"], row["verdict"]) == ("process", "steady")
+
+
 def test_without_steps_there_is_no_floor() -> None:
     assert results(memory_leak, numbered([event(0, "alloc", MB, "x")])) == []
