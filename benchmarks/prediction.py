@@ -6,7 +6,7 @@ rounds. The cells are fixed here, and every one of them is printed, also where t
 
     python -m benchmarks.prediction [--rounds 3] [--only WORDS]
 
-Three rounds take less than five minutes on two cores.
+Three rounds take less than five minutes on two cores that are not crowded.
 """
 
 from __future__ import annotations
