@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from ascend_sn._native.intervals import union
@@ -23,8 +23,7 @@ _BUSY_RATIO: Final = 0.5
 """Share of a quiet stretch of the main thread that another thread works, from which on it is waited for."""
 
 
-@dataclass(frozen=True)
-class DeviceWaits:
+class DeviceWaits(msgspec.Struct, frozen=True):
     """Pairs of a host call and a task that it waits for; from `start` on it does nothing else, ns."""
 
     call: Int64
@@ -32,8 +31,7 @@ class DeviceWaits:
     start: Int64
 
 
-@dataclass(frozen=True)
-class GuessedWaits:
+class GuessedWaits(msgspec.Struct, frozen=True):
     """Stretches from `start` on in which the main thread seems to wait for tasks; `stretch` is that of each task."""
 
     start: Int64
@@ -102,8 +100,7 @@ def guessed_waits(
     return GuessedWaits(start[kept], stretch_of, last[stretch, column])
 
 
-@dataclass(frozen=True)
-class Joins:
+class Joins(msgspec.Struct, frozen=True):
     """Stretches [start, end) of the main thread in which it waits for the work of another thread."""
 
     start: Int64

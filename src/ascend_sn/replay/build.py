@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 from duckdb import DuckDBPyConnection
+from msgspec.structs import asdict
 
 from ascend_sn.analysis.host_calls import class_of_call
 from ascend_sn.model.rows import Int64
@@ -29,8 +30,7 @@ __all__ = ["build_graph"]
 _SOURCE: Final = 0
 
 
-@dataclass(frozen=True)
-class _Profile:
+class _Profile(msgspec.Struct, frozen=True):
     """What one profile added to the graph; `arrival` and `release` are the nodes of its collectives by task."""
 
     begin: int
@@ -262,6 +262,6 @@ def _finished(
 
 
 def _renumbered(edges: Edges, rank: Int64) -> Edges:
-    columns: dict[str, Any] = {**vars(edges), "src": rank[edges.src], "dst": rank[edges.dst]}
+    columns: dict[str, Any] = {**asdict(edges), "src": rank[edges.src], "dst": rank[edges.dst]}
     renumbered = Edges(**columns)
     return renumbered.take(np.lexsort((renumbered.src, renumbered.dst)))

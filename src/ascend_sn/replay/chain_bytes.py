@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from ascend_sn.analysis.operator_names import plain_name
@@ -20,8 +20,7 @@ _REDUCTIONS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Moved:
+class Moved(msgspec.Struct, frozen=True):
     """Bytes of a chain.
 
     Attributes:

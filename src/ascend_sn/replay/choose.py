@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
+import msgspec
 from duckdb import DuckDBPyConnection
+from msgspec.structs import replace
 
 from ascend_sn.analysis.clock_offsets import offsets_between
 from ascend_sn.replay.jobs import jobs
@@ -32,8 +33,7 @@ BETWEEN_RUNS_RATIO: Final = 0.02
 Scope = Literal["step", "inferred step", "whole capture"]
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(msgspec.Struct, frozen=True):
     """Part of one profile that is replayed; ns in the profile's own clock.
 
     `offset_ns` is what this clock is ahead of that of the first profile. `step_id` is None for a whole capture.
@@ -49,8 +49,7 @@ class Window:
     offset_ns: int = 0
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """What was chosen, out of how much.
 
     `step_count` counts the steps that the chosen one is the median of; 0 for a whole capture. `spread` is by how much
@@ -65,8 +64,7 @@ class Choice:
     spread: tuple[float, float] = (0.0, 0.0)
 
 
-@dataclass(frozen=True)
-class StepKey:
+class StepKey(msgspec.Struct, frozen=True):
     """A step of all profiles: its session and number, when the first one begins it, and how long the longest is."""
 
     session: int
@@ -109,7 +107,7 @@ def choose(
         scope = "inferred step" if inferred else "step"
     chosen = _by_wait(db, windows, max_profiles)
     offsets = _clock_offsets(db, [window.profile_id for window in chosen])
-    aligned = (Window(**{**vars(w), "offset_ns": offsets.get(w.profile_id, 0)}) for w in chosen)
+    aligned = (replace(w, offset_ns=offsets.get(w.profile_id, 0)) for w in chosen)
     return Choice(tuple(aligned), scope, len(steady), len(windows), spread)
 
 

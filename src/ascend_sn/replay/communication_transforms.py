@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from ascend_sn.analysis.shapes import plain_dtype
@@ -37,8 +37,7 @@ _FIT_SPREAD: Final = 4.0
 _REDUCING: Final = ("allreduce", "reducescatter")
 
 
-@dataclass(frozen=True)
-class AlphaBeta:
+class AlphaBeta(msgspec.Struct, frozen=True):
     """Transit = alpha + size / bandwidth, with the quartiles of alpha over all pairs of messages (A16)."""
 
     alpha_ns: float

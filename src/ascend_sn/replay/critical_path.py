@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+import msgspec
 import numpy as np
 
 from ascend_sn._native.dag import longest_path
@@ -53,8 +53,7 @@ class PathPart(NamedTuple):
     dur_ns: int
 
 
-@dataclass(frozen=True)
-class OperatorCriticality:
+class OperatorCriticality(msgspec.Struct, frozen=True):
     """All nodes of one name: how much of them is on the path, and by how much they could grow without harm.
 
     Attributes:
@@ -74,8 +73,7 @@ class OperatorCriticality:
     slack_ns: int
 
 
-@dataclass(frozen=True)
-class CriticalPath:
+class CriticalPath(msgspec.Struct, frozen=True):
     """The longest path through a step.
 
     Attributes:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from duckdb import DuckDBPyConnection
 
@@ -30,8 +30,7 @@ from ascend_sn.replay.tasks import Tasks
 __all__ = ["DeviceNodes", "DevicePlan", "add_device", "plan_device"]
 
 
-@dataclass(frozen=True)
-class DevicePlan:
+class DevicePlan(msgspec.Struct, frozen=True):
     """What is known of the device tasks of a profile before its host threads are cut.
 
     Attributes:
@@ -54,8 +53,7 @@ class DevicePlan:
     waits: DeviceWaits
 
 
-@dataclass(frozen=True)
-class DeviceNodes:
+class DeviceNodes(msgspec.Struct, frozen=True):
     """Node that a task begins with, and the one it ends with, by position of the task; NO_TASK for no node."""
 
     first: Int64

@@ -7,9 +7,9 @@ another; one that sets a duration never brings back time that an earlier one too
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -53,8 +53,7 @@ def positions(nodes: Nodes, draft: Draft) -> Int64:
     return np.asarray(nodes, np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class Scale:
+class Scale(msgspec.Struct, frozen=True, eq=False):
     """Multiply durations by a factor, or each by its own."""
 
     nodes: Nodes
@@ -66,8 +65,7 @@ class Scale:
         draft.dur[at] = np.rint(draft.dur[at] * self.factor).astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class SetDur:
+class SetDur(msgspec.Struct, frozen=True, eq=False):
     """Give nodes a duration, one for all or each its own, ns; shorter ones stay unless `raises` is set."""
 
     nodes: Nodes
@@ -81,8 +79,7 @@ class SetDur:
         draft.dur[at] = wanted if self.raises else np.minimum(draft.dur[at], wanted)
 
 
-@dataclass(frozen=True, eq=False)
-class Lengthen:
+class Lengthen(msgspec.Struct, frozen=True, eq=False):
     """Add to durations, ns."""
 
     nodes: Nodes
@@ -93,8 +90,7 @@ class Lengthen:
         draft.dur[positions(self.nodes, draft)] += self.by_ns
 
 
-@dataclass(frozen=True, eq=False)
-class Remove:
+class Remove(msgspec.Struct, frozen=True, eq=False):
     """Take work out: no duration, no late start, no launch. What came before it still comes before what follows.
 
     With `launches`, the host calls and operators that launched nothing else are gone, too.
@@ -116,8 +112,7 @@ class Remove:
         draft.weight[(draft.kind == EdgeKind.STREAM_ORDER) & gone[draft.dst]] = 0
 
 
-@dataclass(frozen=True, eq=False)
-class Merge:
+class Merge(msgspec.Struct, frozen=True, eq=False):
     """Make one task of several on a stream: the first one, with the new duration, ns; the host launches it once.
 
     What else the other parts wait for still holds what follows them.
@@ -134,8 +129,7 @@ class Merge:
         draft.dur[at[0]] = min(before, max(self.dur_ns, 0))
 
 
-@dataclass(frozen=True, eq=False)
-class RetargetDep:
+class RetargetDep(msgspec.Struct, frozen=True, eq=False):
     """Let a node wait for another one instead: edges of the given kinds to it go, one from the new node comes.
 
     With `old`, only the edges from there go. The node is no longer late for reasons that nothing explains.
@@ -159,8 +153,7 @@ class RetargetDep:
         draft.add_edges(np.array([self.new]), np.array([self.node]), 0, EdgeKind.EVENT)
 
 
-@dataclass(frozen=True, eq=False)
-class MoveStream:
+class MoveStream(msgspec.Struct, frozen=True, eq=False):
     """Move tasks to a stream of their own, in their order; their old neighbours close up.
 
     What followed one of them on its old stream still waits for it. With `ahead`, they were asked for in the
@@ -193,8 +186,7 @@ class MoveStream:
             draft.add_edges(at[:-1], at[1:], 0, EdgeKind.STREAM_ORDER)
 
 
-@dataclass(frozen=True, eq=False)
-class Insert:
+class Insert(msgspec.Struct, frozen=True, eq=False):
     """Put new work between two nodes, ns."""
 
     dur_ns: int
@@ -208,8 +200,7 @@ class Insert:
         draft.add_edges(np.array([node]), np.array([self.before]), 0, EdgeKind.DATA)
 
 
-@dataclass(frozen=True, eq=False)
-class Unblock:
+class Unblock(msgspec.Struct, frozen=True, eq=False):
     """Let host stretches no longer wait for the device, and take out what is left of the calls.
 
     With `only`, they no longer wait for those tasks, and the rest of the calls stays.
@@ -232,8 +223,7 @@ class Unblock:
         draft.drop_edges(dropped)
 
 
-@dataclass(frozen=True, eq=False)
-class ScaleEdges:
+class ScaleEdges(msgspec.Struct, frozen=True, eq=False):
     """Multiply the weights of the edges of a kind that lead to nodes."""
 
     nodes: Nodes

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from ascend_sn._native.dag import longest_path
@@ -17,8 +17,7 @@ _ADDED_ROOM: Final = 1 << 20
 """Distance between the ranks of two nodes of the graph, so that added ones fit between them."""
 
 
-@dataclass(frozen=True)
-class Timing:
+class Timing(msgspec.Struct, frozen=True):
     """Times of a replayed draft; positions are those of the graph, added nodes behind them.
 
     Attributes:

@@ -7,10 +7,10 @@ lower to a higher position. Node 0 is the source, the last one the sink, whose s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -99,8 +99,7 @@ class Residual(IntEnum):
     UNKNOWN = 6
 
 
-@dataclass(frozen=True)
-class Collective:
+class Collective(msgspec.Struct, frozen=True):
     """What a collective is, as far as an edit needs it; `transit_known` is false where waiting may be part of it."""
 
     op: str
@@ -135,8 +134,7 @@ class TimeClass(IntEnum):
     UNKNOWN = 17
 
 
-@dataclass(frozen=True)
-class Nodes:
+class Nodes(msgspec.Struct, frozen=True):
     """Columns of the nodes; `task` and `kernel` are positions in the tasks, NO_TASK where there is none.
 
     `task` names the node. `kernel` is the device task that it is or belongs to; on a capture without a device
@@ -157,11 +155,10 @@ class Nodes:
 
     def take(self, order: Int64) -> Nodes:
         """Return the nodes in another order."""
-        return Nodes(*(getattr(self, name)[order] for name in self.__dataclass_fields__))
+        return Nodes(*(getattr(self, name)[order] for name in self.__struct_fields__))
 
 
-@dataclass(frozen=True)
-class Edges:
+class Edges(msgspec.Struct, frozen=True):
     """Columns of the edges; `inferred` marks those that the capture does not state."""
 
     src: Int64
@@ -175,11 +172,10 @@ class Edges:
 
     def take(self, chosen: npt.NDArray[np.int64] | Bool) -> Edges:
         """Return some of the edges."""
-        return Edges(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+        return Edges(*(getattr(self, name)[chosen] for name in self.__struct_fields__))
 
 
-@dataclass(frozen=True)
-class StepGraph:
+class StepGraph(msgspec.Struct, frozen=True):
     """The graph of one step of one or several profiles.
 
     Attributes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from ascend_sn._native.intervals import union_length
@@ -30,8 +29,7 @@ from ascend_sn.replay.waits import Waits
 __all__ = ["HostNodes", "HostPlan", "add_host", "add_waits", "met_nodes", "plan_host", "workers_of"]
 
 
-@dataclass(frozen=True)
-class HostPlan:
+class HostPlan(msgspec.Struct, frozen=True):
     """What is known of the threads of a profile before they are cut.
 
     Attributes:
@@ -51,8 +49,7 @@ class HostPlan:
     kernels: Int64
 
 
-@dataclass(frozen=True)
-class HostNodes:
+class HostNodes(msgspec.Struct, frozen=True):
     """The nodes of the threads; numbers are those of the graph."""
 
     plan: HostPlan

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
 from ascend_sn.model.rows import Bool, Int64
@@ -37,8 +37,7 @@ BOUNDARY_NS: Final = 200_000
 _NEVER: Final = np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True)
-class Launches:
+class Launches(msgspec.Struct, frozen=True):
     """Tasks and the moment at which their launch is done.
 
     Attributes:
@@ -95,8 +94,7 @@ def _free_from(lane: Int64, start: Int64, end: Int64) -> Int64:
     return free
 
 
-@dataclass(frozen=True)
-class StreamOrder:
+class StreamOrder(msgspec.Struct, frozen=True):
     """Neighbours on the streams: the later task, the earlier one, and the least gap of their stream, ns.
 
     `last` holds the last task of each stream.
@@ -134,8 +132,7 @@ def stream_order(device: Int64, lane: Int64, tasks: Tasks, launched: Int64) -> S
     return StreamOrder(task, previous, least[lane[1:][same]], ordered[np.append(~same, True)[: len(ordered)]])
 
 
-@dataclass(frozen=True)
-class EventPairs:
+class EventPairs(msgspec.Struct, frozen=True):
     """Tasks that wait for an event, and the task before it; `inferred` where no arrow of the capture says so."""
 
     task: Int64

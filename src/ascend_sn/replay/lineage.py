@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 from duckdb import DuckDBPyConnection
+from msgspec.structs import replace
 
 from ascend_sn._native.nesting import enclosing
 from ascend_sn.model.rows import Int64, Text
@@ -16,8 +17,7 @@ from ascend_sn.replay.tasks import SourceTable, Tasks, positions
 __all__ = ["Queued", "queued", "with_lineage"]
 
 
-@dataclass(frozen=True)
-class Queued:
+class Queued(msgspec.Struct, frozen=True):
     """Pairs of slices: what put work into a queue, and what took it out on another thread."""
 
     enqueue: Int64

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from statistics import median_low
 from typing import Final
 
+import msgspec
 import numpy as np
 from duckdb import DuckDBPyConnection
+from msgspec.structs import replace
 
 from ascend_sn.replay.choose import HOST_KINDS, Window
 from ascend_sn.replay.graph import NO_TASK, Collective, Residual
@@ -22,8 +23,7 @@ from ascend_sn.replay.tasks import SourceTable, Tasks
 __all__ = ["Call", "Meeting", "meetings"]
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """Part of one rank in a collective: its task (a kernel, or an operator on a host capture), aligned times, ns."""
 
     profile: int
@@ -33,8 +33,7 @@ class Call:
     transit_ns: int | None
 
 
-@dataclass(frozen=True)
-class Meeting:
+class Meeting(msgspec.Struct, frozen=True):
     """A collective among the present ranks.
 
     `transit_start` and `transit_ns` are of the common part; `residual` types what lies between the last arrival
@@ -50,8 +49,7 @@ class Meeting:
     is_consistent: bool
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(msgspec.Struct, frozen=True):
     call: Call
     collective: Collective
     key: tuple[str, int, str] | None

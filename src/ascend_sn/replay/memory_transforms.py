@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 from duckdb import DuckDBPyConnection
 
@@ -24,8 +24,7 @@ RECOMPUTE_RATIOS: Final = (1.1, 1.0, 1.0)
 _GROWING: Final = (TimeClass.COMPUTE, TimeClass.COPY, TimeClass.DATA_LOADING)
 
 
-@dataclass(frozen=True)
-class MemoryChange:
+class MemoryChange(msgspec.Struct, frozen=True):
     """What a transformation does to the memory of one profile.
 
     Attributes:

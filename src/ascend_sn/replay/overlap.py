@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ascend_sn.model.rows import Int64
@@ -14,8 +14,7 @@ from ascend_sn.replay.graph import EdgeKind, NodeKind, StepGraph, TimeClass
 __all__ = ["Buckets", "StartWhenReady", "ready_order"]
 
 
-@dataclass(frozen=True, eq=False)
-class Buckets:
+class Buckets(msgspec.Struct, frozen=True, eq=False):
     """The collectives of one profile that carry gradients, in order.
 
     Attributes:
@@ -32,8 +31,7 @@ class Buckets:
     ready_ratio: tuple[float, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class StartWhenReady:
+class StartWhenReady(msgspec.Struct, frozen=True, eq=False):
     """Edit: collectives wait for their own gradients only; computing beside them takes `contention` times as long.
 
     Collectives that already start earlier stay as they are. Their order among each other is kept.

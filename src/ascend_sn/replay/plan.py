@@ -6,8 +6,9 @@ Gains do not add: each step of the plan is priced on the graph as the ones befor
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
+
+import msgspec
 
 from ascend_sn.replay.graph import StepGraph
 from ascend_sn.replay.prices import Bound, Confidence, Gain, Transform, least, replayed_ns
@@ -22,8 +23,7 @@ STOP_RATIO: Final = 0.01
 """The plan ends when nothing gains this share of the step any more."""
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True, eq=False):
     """A change that may become part of the plan."""
 
     name: str
@@ -31,8 +31,7 @@ class Candidate:
     effort: Effort
 
 
-@dataclass(frozen=True)
-class PlanStep:
+class PlanStep(msgspec.Struct, frozen=True):
     """One change of the plan: what it gains after those before it, and how long the step then is, ns."""
 
     name: str
@@ -41,8 +40,7 @@ class PlanStep:
     step_ns: int
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """Changes in the order in which they are worth making.
 
     Attributes:
@@ -57,8 +55,7 @@ class Plan:
     left_out: tuple[tuple[str, Literal["gain", "conflict"]], ...]
 
 
-@dataclass(frozen=True)
-class _State:
+class _State(msgspec.Struct, frozen=True):
     """One bound of the plan so far: its edits, its step time, and what steps that keep the old way add to it."""
 
     bounds: tuple[Bound, ...]

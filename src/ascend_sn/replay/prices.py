@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 from ascend_sn.replay.edits import Edit
 from ascend_sn.replay.engine import Draft
@@ -16,16 +17,14 @@ __all__ = ["Bound", "Confidence", "Gain", "Remark", "Transform", "Unpriced", "pr
 Confidence = Literal["high", "medium", "low"]
 
 
-@dataclass(frozen=True)
-class Remark:
+class Remark(msgspec.Struct, frozen=True):
     """Something to say about a price, before it has a language: an id and its parameters."""
 
     message_id: str
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
-class Bound:
+class Bound(msgspec.Struct, frozen=True, eq=False):
     """Edits of one bound of a transformation.
 
     Attributes:
@@ -39,8 +38,7 @@ class Bound:
     work_ratio: float = 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class Transform:
+class Transform(msgspec.Struct, frozen=True, eq=False):
     """A transformation with its least, expected and greatest effect.
 
     Attributes:
@@ -73,8 +71,7 @@ class Transform:
         return Transform.of(name, [Bound(edits)] * 3)
 
 
-@dataclass(frozen=True)
-class Gain:
+class Gain(msgspec.Struct, frozen=True):
     """Time that a step loses, ns and share of the replayed step; negative where it becomes longer.
 
     `low_ns <= expected_ns <= high_ns`.
@@ -103,8 +100,7 @@ class Gain:
         return self.high_ns / self.base_ns
 
 
-@dataclass(frozen=True)
-class Unpriced:
+class Unpriced(msgspec.Struct, frozen=True):
     """No price, and why."""
 
     reason: Remark

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+import msgspec
 from duckdb import DuckDBPyConnection
+from msgspec.structs import replace
 
 from ascend_sn.replay.build import build_graph
 from ascend_sn.replay.choose import FEW_STEPS, HOST_KINDS, Choice, choose
@@ -41,8 +42,7 @@ _NODES_PER_KERNEL: Final = 2
 """The kernel itself, and the stretch of the thread that ends with its launch."""
 
 
-@dataclass(frozen=True)
-class Replay:
+class Replay(msgspec.Struct, frozen=True, dict=True):
     """The dependency graph of the median steady step, and its replay without edits.
 
     Attributes:
@@ -168,7 +168,7 @@ class Replay:
         if isinstance(transform, Unpriced):
             return transform
         found = price(self.graph, self.base_ns, transform, self.confidence, self.choice.spread)
-        return Gain(**{**vars(found), "remarks": (*found.remarks, *self.remarks)})
+        return replace(found, remarks=(*found.remarks, *self.remarks))
 
     def joint(self, candidates: Sequence[Candidate], conflicts: Collection[tuple[str, str]] = ()) -> Plan | Unpriced:
         """Plan several changes together, with the gain that each still has after the others.

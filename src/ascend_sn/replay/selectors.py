@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from ascend_sn.model.rows import Bool, Text
@@ -18,8 +18,7 @@ _HOST: Final = (NodeKind.HOST, NodeKind.BLOCKED)
 _DEVICE: Final = (NodeKind.KERNEL, NodeKind.TRANSIT)
 
 
-@dataclass(frozen=True)
-class Where:
+class Where(msgspec.Struct, frozen=True):
     """Nodes that fulfil every given condition; None does not ask.
 
     Nodes are stretches of host threads, kernels, and the transits of collectives. What a rank spends in a

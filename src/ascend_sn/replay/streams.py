@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from ascend_sn.model.rows import Int64
@@ -13,8 +12,7 @@ from ascend_sn.replay.tasks import Tasks
 __all__ = ["Streams", "streams_of"]
 
 
-@dataclass(frozen=True)
-class Streams:
+class Streams(msgspec.Struct, frozen=True):
     """The streams of all profiles, and the hosts; numbers are nodes.
 
     Attributes:

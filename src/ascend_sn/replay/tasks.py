@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection
+from msgspec.structs import replace
 
 from ascend_sn.analysis.host_calls import class_of_call
 from ascend_sn.model.rows import Bool, Int64, Text
@@ -28,8 +29,7 @@ class SourceTable(IntEnum):
     KERNEL = 2
 
 
-@dataclass(frozen=True)
-class Tasks:
+class Tasks(msgspec.Struct, frozen=True):
     """Host slices and device tasks, one row each; ns since the origin, which is also that of the graph.
 
     `lane` is the thread, or device and stream. `kind` is that of a kernel, or the level of a host call, `call_class`
@@ -164,9 +164,9 @@ def joined(parts: list[Tasks]) -> Tasks:
     """Put the tasks of several tables or profiles one after another; `launcher` is moved along."""
     columns: dict[str, Any] = {}
     offsets = np.cumsum([0, *(len(part) for part in parts)])
-    for field in fields(Tasks):
-        values = [getattr(part, field.name) for part in parts]
-        columns[field.name] = _joined_text(values) if field.name in _TEXTS else np.concatenate(values)
+    for name in Tasks.__struct_fields__:
+        values = [getattr(part, name) for part in parts]
+        columns[name] = _joined_text(values) if name in _TEXTS else np.concatenate(values)
     columns["launcher"] = np.concatenate(
         [
             np.where(part.launcher >= 0, part.launcher + offset, part.launcher)

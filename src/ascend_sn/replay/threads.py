@@ -6,9 +6,9 @@ itself runs. Another thread rests in its longer gaps, and something wakes it; sh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from ascend_sn._native.intervals import union
@@ -27,8 +27,7 @@ SOURCE_NODE: Final = -1
 """In place of a node: nothing of this thread comes before."""
 
 
-@dataclass(frozen=True)
-class Slices:
+class Slices(msgspec.Struct, frozen=True):
     """Slices of the host threads of one profile with a duration; `task` is their position in the tasks."""
 
     thread: Int64
@@ -37,8 +36,7 @@ class Slices:
     task: Int64
 
 
-@dataclass(frozen=True)
-class Moments:
+class Moments(msgspec.Struct, frozen=True):
     """Points in time on threads, ns."""
 
     thread: Int64
@@ -53,8 +51,7 @@ class Moments:
         return Moments(np.concatenate([self.thread, other.thread]), np.concatenate([self.at, other.at]))
 
 
-@dataclass(frozen=True)
-class Stretches:
+class Stretches(msgspec.Struct, frozen=True):
     """Stretches [start, end) of threads, disjoint per thread, ns."""
 
     thread: Int64
@@ -65,8 +62,7 @@ class Stretches:
         return len(self.thread)
 
 
-@dataclass(frozen=True)
-class Bursts(Stretches):
+class Bursts(Stretches, frozen=True):
     """Stretches in which a thread works, by thread and time."""
 
 
@@ -90,8 +86,7 @@ class _Clock:
         return moment
 
 
-@dataclass(frozen=True)
-class ThreadNodes:
+class ThreadNodes(msgspec.Struct, frozen=True):
     """Nodes of the threads by thread and time.
 
     Attributes:

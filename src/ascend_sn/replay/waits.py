@@ -6,8 +6,8 @@ They are found before the threads are cut, and connected afterwards.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ascend_sn.model.rows import Bool, Int64
@@ -18,8 +18,7 @@ from ascend_sn.replay.threads import Moments, Stretches
 __all__ = ["HostCall", "Waits", "waits_of"]
 
 
-@dataclass(frozen=True)
-class HostCall:
+class HostCall(msgspec.Struct, frozen=True):
     """A collective that a host thread is in from `start`; it waits until `release`, ns."""
 
     task: int
@@ -27,8 +26,7 @@ class HostCall:
     release: int
 
 
-@dataclass(frozen=True)
-class Waits:
+class Waits(msgspec.Struct, frozen=True):
     """Stretches in which threads wait, by reason; of two that overlap the later one is not kept.
 
     Attributes:
