@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from ascend_sn.analysis import Missing, absence, result
+from ascend_sn.analysis import BY_NAME, Missing, absence, result
+from ascend_sn.analysis.relations import materialise
 from ascend_sn.store import Run
 
 if TYPE_CHECKING:
@@ -66,7 +67,12 @@ class Facts:
 
     def _result(self, name: str) -> DuckDBPyRelation | Missing:
         if name not in self._results:
-            self._results[name] = result(self.run, name)
+            found = result(self.run, name)
+            if not isinstance(found, Missing) and BY_NAME[name].combine is None:
+                # A relation is worked out with every query of it; a combined result is a table already.
+                materialise(self.run.db, f"{name}_result", found)
+                found = self.run.db.table(f"{name}_result")
+            self._results[name] = found
         return self._results[name]
 
     def _queried(
