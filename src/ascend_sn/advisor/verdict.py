@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from ascend_sn.advisor.awaited_member import awaited_member
 from ascend_sn.advisor.device_data import SilentDevice
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, Phases, where
@@ -224,6 +225,12 @@ def _communication_parts(facts: Facts, profile_id: int) -> Iterator[Message]:
             **members,
         },
     )
+    awaited = awaited_member(facts) if absent else None
+    if awaited is not None:
+        yield Message(
+            "verdict.awaited",
+            {"member": awaited.member, "wait_ns": awaited.wait_ns, "total_ns": awaited.total_ns},
+        )
 
 
 def _waits_for_data(facts: Facts) -> Message | None:

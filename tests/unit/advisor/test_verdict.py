@@ -55,6 +55,21 @@ def test_the_parts_of_the_communication_and_the_absent_members_are_told() -> Non
     assert parts["members"] == Message("members.of-at-least", {"present": 1, "expected": 8})
 
 
+@pytest.mark.parametrize(("waited_ns", "named"), [(4, True), (3, False)])
+def test_an_absent_member_is_named_where_half_of_the_time_is_waiting_for_it(waited_ns: int, named: bool) -> None:
+    db = timeline("r0 step |1111111111|\nr0 s1 |.AA.......|\nr0 s2 |..CCCCCCC.|", kinds={"C": "communication"})
+    collective(db, 0, dur_ns=7, transit_ns=1, wait_ns=1, idle_ns=5, method="recorded")
+    insert(db, "comm_group_member", rank=0, group_id="g", group_rank=0, group_size=8, size_is_exact=False)
+    for place, dur_ns in ((3, waited_ns), (6, 1)):
+        insert(db, "comm_task", rank=0, collective_id=0, name="Notify_Wait", ts_ns=2, dur_ns=dur_ns, src_rank=0,
+               dst_rank=place)  # fmt: skip
+
+    awaited = said(db).get("verdict.awaited")
+
+    expected = {"member": Message("member.place", {"place": 3}), "wait_ns": waited_ns, "total_ns": 7}
+    assert awaited == (expected if named else None)
+
+
 def test_unknown_parts_are_called_unknown() -> None:
     db = timeline("r0 step |1111111111|\nr0 s2 |..CCCCCCC.|", kinds={"C": "communication"})
     collective(db, 0, dur_ns=7)

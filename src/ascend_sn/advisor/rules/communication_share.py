@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from ascend_sn.advisor.awaited_member import awaited_member
 from ascend_sn.advisor.communication_changes import compressed, merged, overlapped
 from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.median_step import MedianStep, where
@@ -109,9 +110,15 @@ def _not_transit(context: Context, share: _Share, step: MedianStep) -> Claim:
     reason = None
     if straggler is not None and explained:
         reason = Message("suppressed.straggler-explains", {"rank": "?" if straggler.rank is None else straggler.rank})
+    awaited = awaited_member(context.facts) if absent else None
+    named: Message | str = ""
+    if awaited is not None:
+        figures = {"member": awaited.member, "wait_ns": awaited.wait_ns, "total_ns": awaited.total_ns}
+        named = Message("members.awaited", figures)
     return Claim(
         params={
             **_params(share, step, len(context.steps)),
+            "awaited": named,
             "lost_ns": lost_ns,
             "lost_ratio": share.lost_ratio,
             "transit_ratio": share.part(share.exposed_transit_ns),
