@@ -7,6 +7,7 @@ import json
 import logging
 import runpy
 import shutil
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -185,8 +186,15 @@ def test_a_main_thread_that_waits_ends_torchs_window_when_it_comes_back(
     monkeypatch.setattr("ascend_sn.collect.backends.main_thread.PATIENCE_S", 0.01)
     profiler = Profiler(output_path=tmp_path / "run", enable_memory=True)
 
+    main = threading.get_ident()
+
+    def stop_while_main_waits() -> None:
+        while sys._current_frames()[main].f_code.co_name != "_wait_for_tstate_lock":
+            pass
+        profiler.stop()
+
     profiler.start()
-    stopping = threading.Thread(target=profiler.stop)
+    stopping = threading.Thread(target=stop_while_main_waits)
     stopping.start()
     stopping.join()
 

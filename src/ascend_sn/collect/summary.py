@@ -119,7 +119,7 @@ def summary_text(totals: Totals, *, title: str) -> str:
 
 def _phase_lines(totals: Totals) -> list[str]:
     phase_ns: dict[str, float] = dict(totals.class_ns)
-    logged = [sums for name_id, sums in totals.metrics.items() if _text(totals, name_id) == DATA_TIME_METRIC]
+    logged = [sums for name_id, sums in _metrics(totals) if _text(totals, name_id) == DATA_TIME_METRIC]
     if logged:  # the program measured loading itself: its figure is the data phase, beside no other
         phase_ns["data"] = sum(sums.total for sums in logged) * 1e9
     whole_ns = sum(phase_ns.values())
@@ -153,7 +153,7 @@ def _operation_lines(totals: Totals) -> list[str]:
 
 
 def _metric_lines(totals: Totals) -> list[str]:
-    shown = [pair for pair in totals.metrics.items() if _text(totals, pair[0]) not in SURROUNDINGS]
+    shown = [pair for pair in _metrics(totals) if _text(totals, pair[0]) not in SURROUNDINGS]
     if not shown:
         return []
     lines = ["", _row("metric", "count", "average", "last")]
@@ -161,6 +161,11 @@ def _metric_lines(totals: Totals) -> list[str]:
         average = sums.total / sums.count
         lines.append(_row(_text(totals, name_id), str(sums.count), f"{average:.6g}", f"{sums.last:.6g}"))
     return lines
+
+
+def _metrics(totals: Totals) -> list[tuple[int, _Sum]]:
+    """The metrics so far; a signal handler may log the first value of another one while they are being written."""
+    return [pair for pair in list(totals.metrics.items()) if pair[1].count]
 
 
 def _row(first: str, *cells: str) -> str:

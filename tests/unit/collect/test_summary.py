@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from array import array
+from typing import Any
 
 from ascend.profiler import Profiler
 from ascend_sn.collect.names import NameTable
 from ascend_sn.collect.recorder import double_as_int64
-from ascend_sn.collect.summary import Totals, summary_text
+from ascend_sn.collect.summary import Totals, _Sum, summary_text
 from ascend_sn.model.trace_schema import LOST, METRIC, NOT_GIVEN, SPAN, SPAN_DATA, STEP
 
 MS = 1_000_000
@@ -113,3 +114,20 @@ def bottleneck(*, data_s: float, compute_ms: int) -> str:
 
 def test_nothing_recorded_is_said() -> None:
     assert Profiler().summary() == "ascend-sn: nothing recorded yet"
+
+
+def test_a_metric_logged_while_the_table_is_made_does_no_harm() -> None:
+    class Interrupted(list[str]):
+        """Names; looking one up is where a signal handler logs the first value of another metric."""
+
+        def __getitem__(self, at: Any) -> Any:
+            totals.metrics.setdefault(len(totals.metrics), _Sum())
+            return super().__getitem__(at)
+
+    names = NameTable()
+    totals = Totals(names)
+    names.texts = Interrupted(["loss", "accuracy", "signals", "further"])
+    totals.metrics[0] = _Sum()
+    totals.metrics[0].add(0.5)
+
+    assert [line.split() for line in summary_text(totals, title="t").splitlines()[-1:]] == [["loss", "1", "0.5", "0.5"]]
