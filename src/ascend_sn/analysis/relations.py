@@ -29,7 +29,8 @@ def worked_out_once(work_out: Callable[[DuckDBPyConnection], _Found]) -> Callabl
         known = _WORKED_OUT.setdefault(db, {})
         if work_out not in known:
             known[work_out] = work_out(db)
-        return known[work_out]  # type: ignore[no-any-return]
+        once: _Found = known[work_out]
+        return once
 
     return found
 

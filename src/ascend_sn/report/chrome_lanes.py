@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["DEVICE", "HOST", "LANES", "LaneKind", "Nesting"]
+__all__ = ["DEVICE", "HOST", "LANES", "LaneKind", "Nesting", "arguments"]
 
 HOST: Final = "host"
 DEVICE: Final = "device"

@@ -24,7 +24,7 @@ Progress = Callable[[int, int, str], None]
 """Called with profiles done, profiles in all, and what is being written."""
 
 _BATCH: Final = 10_000
-_STEP: Final = ("counter", "memory_sample")
+_MOMENTS: Final = ("counter", "memory_sample", "memory_event")
 
 _COUNTERS: Final = """
     select name || coalesce(' (' || unit || ')', '') as name, ts_ns, [('value', value)] as points
@@ -261,7 +261,7 @@ def _span(run: Run, profile_id: int, steps: tuple[int, int] | None) -> tuple[int
         found = run.db.execute(query, {"profile": profile_id, "a": steps[0], "b": steps[1]}).fetchall()
     else:
         tables = [f"select ts_ns, dur_ns from {kind.table} where profile_id = $profile" for kind in LANES]
-        tables += [f"select ts_ns, 0 from {table} where profile_id = $profile" for table in (*_STEP, "memory_event")]
+        tables += [f"select ts_ns, 0 from {table} where profile_id = $profile" for table in _MOMENTS]
         query = f"select min(ts_ns), max(ts_ns + dur_ns) from ({' union all '.join(tables)})"
         found = run.db.execute(query, {"profile": profile_id}).fetchall()
     ((first, last),) = found

@@ -5,35 +5,15 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import shutil
 from pathlib import Path
 
 import duckdb
 import pytest
 
 import ascend_sn
-from ascend_sn.cli import main as cli
+from tests.unit.cli.conftest import run
 
 Capture = pytest.CaptureFixture[str]
-
-TRACE = Path(__file__).resolve().parents[2] / "golden" / "train_trace" / "v1"
-
-
-@pytest.fixture
-def recording(tmp_path: Path) -> Path:
-    folder = tmp_path / "recording"
-    folder.mkdir()
-    for name in ("train.trace", "names.trace"):
-        shutil.copyfile(TRACE / name, folder / name)
-    return folder
-
-
-def run(capsys: Capture, *words: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
-        cli.main([str(word) for word in words])
-    told = capsys.readouterr()
-    assert isinstance(stop.value.code, int)
-    return stop.value.code, told.out, told.err
 
 
 def test_a_chrome_trace_plain_and_packed(capsys: Capture, recording: Path, tmp_path: Path) -> None:

@@ -6,36 +6,17 @@ import csv
 import io
 import json
 import re
-import shutil
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from ascend_sn.cli import main as cli
+from tests.unit.cli.conftest import run
 
 Capture = pytest.CaptureFixture[str]
 
 ROOT = Path(__file__).resolve().parents[3]
-TRACE = ROOT / "tests" / "golden" / "train_trace" / "v1"
 EXAMPLES = re.findall(r"```sql\n(.*?)```", (ROOT / "docs" / "how-to" / "query.md").read_text("utf-8"), re.DOTALL)
-
-
-@pytest.fixture
-def recording(tmp_path: Path) -> Path:
-    folder = tmp_path / "recording"
-    folder.mkdir()
-    for name in ("train.trace", "names.trace"):
-        shutil.copyfile(TRACE / name, folder / name)
-    return folder
-
-
-def run(capsys: Capture, *words: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
-        cli.main([str(word) for word in words])
-    told = capsys.readouterr()
-    assert isinstance(stop.value.code, int)
-    return stop.value.code, told.out, told.err
 
 
 def test_a_table_on_the_screen(capsys: Capture, recording: Path) -> None:
