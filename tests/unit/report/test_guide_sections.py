@@ -329,7 +329,8 @@ def test_the_plain_screen_works_out_nothing_that_it_does_not_show(monkeypatch: p
 
     assert (document.copies, document.fusion) == (None, None)
     # Of the pairs of ranks the verdict says which absent member is waited for; the table of them is not on the screen.
-    assert document.communication is not None and not document.communication.pairs
+    assert document.communication is not None
+    assert not document.communication.pairs
     assert not {
         "copies",
         "fusion_candidates",
