@@ -13,6 +13,8 @@ __all__ = [
     "AscendSnError",
     "EmptyInputError",
     "FormatError",
+    "HistoryError",
+    "HistoryVersionError",
     "InputError",
     "JsonTextError",
     "NotCollectedError",
@@ -93,6 +95,24 @@ class NotCollectedError(AscendSnError):
 
 class NotComparableError(AscendSnError):
     """Two runs that cannot be compared; the message says why."""
+
+
+class HistoryError(AscendSnError):
+    """The history of baselines cannot be used; `where` names it without its password."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        self.where, self.problem = where, problem
+        super().__init__(f"{where}: {problem}")
+
+
+class HistoryVersionError(HistoryError):
+    """A history written by a newer version of ascend-sn than this one."""
+
+    def __init__(self, where: str, found: int, supported: int) -> None:
+        self.found, self.supported = found, supported
+        super().__init__(
+            where, f"history version {found} is newer than this ascend-sn reads ({supported}); upgrade ascend-sn"
+        )
 
 
 class StoreError(InputError):

@@ -1,11 +1,11 @@
-"""The environment variables that the store reads."""
+"""The environment variables that the store, the history and notifications read."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-__all__ = ["cache_folder", "cache_limit_bytes"]
+__all__ = ["cache_folder", "cache_limit_bytes", "history_file", "history_place", "variable"]
 
 _DEFAULT_LIMIT_BYTES = 20_000_000_000
 
@@ -23,3 +23,19 @@ def cache_limit_bytes() -> int:
     """`ASCEND_SN_CACHE_MAX` in bytes, else 20 GB."""
     text = os.environ.get("ASCEND_SN_CACHE_MAX", "")
     return int(text) if text.isdigit() else _DEFAULT_LIMIT_BYTES
+
+
+def history_place() -> str | None:
+    """`ASCEND_SN_HISTORY`: file or URL of the history of baselines."""
+    return os.environ.get("ASCEND_SN_HISTORY") or None
+
+
+def history_file() -> Path:
+    """Where the history lies when nobody says so: `$XDG_DATA_HOME/ascend-sn/history.db`, else below `~/.local/share`."""
+    base = os.environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "ascend-sn" / "history.db"
+
+
+def variable(name: str) -> str | None:
+    """A variable that the user's settings name, such as one that holds a secret; None where it is not set or empty."""
+    return os.environ.get(name) or None
