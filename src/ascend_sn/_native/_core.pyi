@@ -1,6 +1,6 @@
 import os
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeVar
 
 from numpy.typing import NDArray
 
@@ -102,8 +102,25 @@ class SpanTotals:
 def span_totals(class_of_kind: bytes, first: int, flag: int, /) -> SpanTotals: ...
 
 class SpanCalls:
-    start_op: Callable[..., None]
-    stop_op: Callable[..., None]
+    def start_op(
+        self,
+        name: str,
+        kind: str | None = None,
+        *,
+        size_bytes: int | None = None,
+        group: str | None = None,
+        op: str | None = None,
+        ranks: Sequence[int] | None = None,
+        dtype: str | None = None,
+        sequence: int | None = None,
+    ) -> None: ...
+    def stop_op(self, name: str) -> None: ...
+    def _bind(self, ring: Ring, kind: int, wake: Callable[[], object], /) -> None: ...
+    def _unbind(self) -> None: ...
+
+_Class = TypeVar("_Class", bound=type[SpanCalls])
+
+def own_calls(derived: _Class, /) -> _Class: ...
 
 class Ring:
     def __new__(
@@ -121,9 +138,6 @@ class Ring:
         self, kind: int, thread: int, name_id: int | str, ts_ns: int, dur_ns: int, value: int, ref: int, /
     ) -> int: ...
     def take_open(self, end_ns: int, flag: int, thread: int = ..., /) -> bytes: ...
-    def calls(
-        self, kind: int, start: Callable[..., None], stop: Callable[..., None], wake: Callable[[], object], /
-    ) -> SpanCalls: ...
     def full(self) -> bool: ...
     def thread_count(self) -> int: ...
     def now(self) -> int: ...

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-__all__ = ["CLOSED", "FULL", "HALF_FULL", "KEPT", "NO_SPAN", "RECORD", "Recovered", "Ring", "SpanCalls"]
+    from ascend_sn._native.span_calls import SpanCalls
 
-SpanCalls = _core.SpanCalls
-"""`start_op` and `stop_op` of a ring; see `Ring.calls`."""
+__all__ = ["CLOSED", "FULL", "HALF_FULL", "KEPT", "NO_SPAN", "RECORD", "Recovered", "Ring"]
 
 RECORD = "<B3xii4q"
 """`struct` format of a row as handed out: kind, thread, name_id, ts_ns, dur_ns, value, ref; 44 bytes."""
@@ -67,16 +66,12 @@ class Ring:
     - `now()` is the present time on the ring's clock: monotonic, anchored once at wall time, ns.
     - `take_open(end_ns, flag, thread=any)` closes the open spans of all threads, or of one, and returns their rows,
       `flag` added to kind.
-    - `calls(kind, start, stop, wake)` returns an object whose `start_op(name)` and `stop_op(name)` are `begin` and
-      `end` with all that a program's calls need and no word about failures: a call that is not of the plain sort
-      (other arguments, a new name, a thread that has not recorded before, no such span, no room, a closed ring) is
-      passed on to `start` and `stop` as it came; `wake` is called when the ring is half full.
 
     A name is a number, or a text if the ring was made with `number`. A closed ring, and in a child process after a
     fork an inherited one, takes nothing and gives nothing.
     """
 
-    __slots__ = ("_core", "append", "begin", "calls", "end", "full", "now", "take_open")
+    __slots__ = ("_core", "append", "begin", "end", "full", "now", "take_open")
 
     def __init__(self, core: _core.Ring) -> None:
         self._core = core
@@ -85,7 +80,6 @@ class Ring:
         self.append = core.append
         self.now = core.now
         self.take_open = core.take_open
-        self.calls = core.calls
         self.full = core.full
 
     @classmethod
@@ -142,6 +136,10 @@ class Ring:
     def thread_count(self) -> int:
         """How many threads' open spans are kept: the living ones, and up to 256 that have ended."""
         return self._core.thread_count()
+
+    def bind(self, calls: SpanCalls, kind: int, wake: Callable[[], object]) -> None:
+        """Let the spans of an object come here, as rows of a kind; `wake` is called when the ring is half full."""
+        calls._bind(self._core, kind, wake)
 
     def peek(self) -> bytes:
         """Return the finished rows, oldest first, without taking them out; 44 bytes each."""

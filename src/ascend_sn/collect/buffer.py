@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from ascend_sn._native.ring import SpanCalls
+    from ascend_sn._native.span_calls import SpanCalls
     from ascend_sn.collect.faults import FaultLog
     from ascend_sn.collect.names import NameTable
 
@@ -118,9 +118,9 @@ class SpanBuffer:
         """Close the open spans of all threads, or of one, and return their rows, with `flag` added to the kind."""
         return _RECORD.iter_unpack(self._ring.take_open(end_ns, flag, thread))
 
-    def calls(self, kind: int, start: Callable[..., None], stop: Callable[..., None]) -> SpanCalls:
-        """Return the quick forms of `start_op` and `stop_op` for spans of a kind; see `Ring.calls`."""
-        return self._ring.calls(kind, start, stop, self._wake)
+    def bind(self, calls: SpanCalls, kind: int) -> None:
+        """Let `start_op` and `stop_op` of an object open and close spans of a kind here."""
+        self._ring.bind(calls, kind, self._wake)
 
     def peek(self) -> Columns | None:
         """Return the waiting rows as columns, in the order of arrival; None when there are none."""

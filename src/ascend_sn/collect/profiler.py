@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 
+from ascend_sn._native.span_calls import SpanCalls, own_calls
 from ascend_sn.collect.config import ProfilerConfig
 from ascend_sn.collect.described import begin_described
 from ascend_sn.collect.environment import job_place
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Profiler"]
 
 
-class Profiler:
+@own_calls
+class Profiler(SpanCalls):
     """Records spans, steps and values of this process into `train.trace`.
 
     Recording starts with `start()`, with `with profiler:`, or, when neither was ever used, with the first
@@ -185,7 +187,7 @@ class Profiler:
             self._faults.exception("export")
             return None
 
-    def start_op(
+    def _start_op(
         self,
         name: str,
         kind: str | None = None,
@@ -197,20 +199,7 @@ class Profiler:
         dtype: str | None = None,
         sequence: int | None = None,
     ) -> None:
-        """Open a span on this thread; spans nest, and threads have their own.
-
-        Args:
-            name: What runs. Keep the number of distinct names small.
-            kind: compute, communication, data, copy, other, forward, backward or optimizer. Without it the
-                name decides (`forward`, `all_reduce`, `dataloader`, ...).
-            size_bytes: Bytes that are moved, for communication and copies.
-            group: Name of the communicator, the same on all its ranks; `default` when not given.
-            op: Collective operation, when the name does not say it.
-            ranks: Global ranks of the group, in its order.
-            dtype: Data type of what is moved.
-            sequence: Number of this call in its group, which matches it across ranks. Counted from 0 when not
-                given, which is right as long as every rank records the same calls.
-        """
+        """Do what the compiled `start_op` does not do by itself."""
         try:
             recorder = self._recorder
             if recorder is None:
@@ -242,8 +231,8 @@ class Profiler:
         except Exception:  # noqa: BLE001 - the boundary to the user's program
             self._faults.exception("start_op")
 
-    def stop_op(self, name: str) -> None:
-        """Close the innermost open span of that name on this thread; one without a start only counts."""
+    def _stop_op(self, name: str) -> None:
+        """Do what the compiled `stop_op` does not do by itself."""
         try:
             recorder = self._recorder
             if recorder is not None and not recorder.end(name):
@@ -397,18 +386,12 @@ class Profiler:
         self._record_with(trace.recorder)
 
     def _record_with(self, recorder: Recorder | None) -> None:
-        """Record with this from now on; None ends it.
-
-        While a session is open, `start_op` and `stop_op` of this object are the compiled ones, which hand every call
-        out of the ordinary to the methods of the class.
-        """
+        """Record with this from now on; None ends it."""
         self._recorder = recorder
-        for name in ("start_op", "stop_op"):
-            self.__dict__.pop(name, None)
-        kind = type(self)
-        if recorder is not None and kind.start_op is Profiler.start_op and kind.stop_op is Profiler.stop_op:
-            calls = recorder.calls(self.start_op, self.stop_op)
-            self.__dict__.update(start_op=calls.start_op, stop_op=calls.stop_op)
+        if recorder is None:
+            self._unbind()
+        else:
+            recorder.bind(self)
 
     def _mark_step(self, number: int | None, origin: str | None) -> None:
         recorder = self._recorder

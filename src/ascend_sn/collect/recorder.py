@@ -21,9 +21,7 @@ from ascend_sn.model.trace_schema import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ascend_sn._native.ring import SpanCalls
+    from ascend_sn._native.span_calls import SpanCalls
     from ascend_sn.collect.buffer import SpanBuffer
     from ascend_sn.collect.names import NameTable
 
@@ -81,9 +79,9 @@ class Recorder:
         """Close the innermost open span of that name on this thread; False when there is none."""
         return self.buffer.end(self.names.known(name))
 
-    def calls(self, start: Callable[..., None], stop: Callable[..., None]) -> SpanCalls:
-        """Return `start_op` and `stop_op` for plain spans; other calls go on to `start` and `stop`."""
-        return self.buffer.calls(SPAN, start, stop)
+    def bind(self, calls: SpanCalls) -> None:
+        """Let `start_op` and `stop_op` of an object record plain spans here."""
+        self.buffer.bind(calls, SPAN)
 
     def next_sequence(self, group: str) -> int:
         """Return the number of the next collective of a group, from 0: what matches it across ranks."""

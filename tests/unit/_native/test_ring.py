@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from ascend_sn._native.ring import CLOSED, FULL, HALF_FULL, KEPT, NO_SPAN, RECORD, Ring, SpanCalls
+from ascend_sn._native.ring import CLOSED, FULL, HALF_FULL, KEPT, NO_SPAN, RECORD, Ring
+from ascend_sn._native.span_calls import SpanCalls, own_calls
 
 Row = tuple[int, int, int, int, int, int, int]
 
@@ -323,34 +324,35 @@ def test_the_ring_needs_no_numpy() -> None:
     assert done.stdout.strip() == "False"
 
 
-class Passed:
+@own_calls
+class Calls(SpanCalls):
     """Takes the calls that are not done in the compiled core."""
 
     def __init__(self) -> None:
-        self.calls: list[object] = []
+        self.passed: list[object] = []
 
-    def start(self, *args: object, **named: object) -> None:
-        self.calls.append(("start", args, named))
+    def _start_op(self, *args: object, **named: object) -> None:
+        self.passed.append(("start", args, named))
 
-    def stop(self, *args: object, **named: object) -> None:
-        self.calls.append(("stop", args, named))
+    def _stop_op(self, *args: object, **named: object) -> None:
+        self.passed.append(("stop", args, named))
 
     def wake(self) -> None:
-        self.calls.append("wake")
+        self.passed.append("wake")
 
 
-def named_ring(tmp_path: Path, passed: Passed, capacity: int = 8) -> tuple[Ring, SpanCalls]:
-    """A ring that knows the names a and b, and its calls; this thread has recorded before."""
-    ring = Ring.create(tmp_path / "spans.ring", capacity, number=len, names={"a": 1, "b": 2})
+def named_ring(tmp_path: Path, capacity: int = 8) -> tuple[Ring, Calls]:
+    """A ring that knows the names a and b, and calls bound to it; this thread has recorded before."""
+    ring, calls = Ring.create(tmp_path / "spans.ring", capacity, number=len, names={"a": 1, "b": 2}), Calls()
     ring.begin("a", SPAN)
     ring.end("a")
     ring.drain()
-    return ring, ring.calls(SPAN, passed.start, passed.stop, passed.wake)
+    ring.bind(calls, SPAN, calls.wake)
+    return ring, calls
 
 
 def test_plain_calls_are_done_at_once(tmp_path: Path) -> None:
-    passed = Passed()
-    ring, calls = named_ring(tmp_path, passed)
+    ring, calls = named_ring(tmp_path)
 
     before = ring.now()
     calls.start_op("a")
@@ -362,25 +364,24 @@ def test_plain_calls_are_done_at_once(tmp_path: Path) -> None:
     found = rows(ring.drain())
     assert [(row[0], row[2], row[5], row[6]) for row in found] == [(SPAN, 1, -1, -1), (SPAN, 2, -1, -1)]
     assert all(before <= row[3] <= row[3] + row[4] <= after for row in found)
-    assert passed.calls == []
+    assert calls.passed == []
 
 
 def test_calls_out_of_the_ordinary_are_passed_on_as_they_came(tmp_path: Path) -> None:
-    passed = Passed()
-    _, calls = named_ring(tmp_path, passed)
+    _, calls = named_ring(tmp_path)
     other = threading.Thread(target=calls.start_op, args=("a",))  # has not recorded before
 
     calls.start_op("a", kind="data")
     calls.start_op("a", "data")
     calls.start_op("new")
-    calls.start_op(5)
-    calls.start_op()
+    calls.start_op(5)  # type: ignore[arg-type]
+    calls.start_op()  # type: ignore[call-arg]
     calls.stop_op("a")
     calls.stop_op(name="a")
     other.start()
     other.join()
 
-    assert passed.calls == [
+    assert calls.passed == [
         ("start", ("a",), {"kind": "data"}),
         ("start", ("a", "data"), {}),
         ("start", ("new",), {}),
@@ -393,34 +394,69 @@ def test_calls_out_of_the_ordinary_are_passed_on_as_they_came(tmp_path: Path) ->
 
 
 def test_a_call_that_finds_no_room_is_passed_on_and_its_span_stays_open(tmp_path: Path) -> None:
-    passed = Passed()
-    ring, calls = named_ring(tmp_path, passed, capacity=2)
+    ring, calls = named_ring(tmp_path, capacity=2)
     for _ in range(3):
         calls.start_op("a")
         calls.stop_op("a")
 
-    assert passed.calls == ["wake", ("stop", ("a",), {})]
+    assert calls.passed == ["wake", ("stop", ("a",), {})]
     assert len(rows(ring.take_open(ring.now(), 0))) == 1
     assert ring.take_dropped() == 0
 
 
 def test_calls_of_a_closed_ring_are_passed_on(tmp_path: Path) -> None:
-    passed = Passed()
-    ring, calls = named_ring(tmp_path, passed)
+    ring, calls = named_ring(tmp_path)
 
     ring.close()
     calls.start_op("a")
     calls.stop_op("a")
 
-    assert passed.calls == [("start", ("a",), {}), ("stop", ("a",), {})]
+    assert calls.passed == [("start", ("a",), {}), ("stop", ("a",), {})]
 
 
-def test_what_a_passed_on_call_raises_comes_back(tmp_path: Path) -> None:
-    ring, _ = named_ring(tmp_path, Passed())
-    calls = ring.calls(SPAN, str.encode, str.encode, str)  # type: ignore[arg-type]
+def test_what_a_passed_on_call_raises_comes_back() -> None:
+    class Refusing(SpanCalls):
+        def _start_op(self, name: str) -> None:
+            raise TypeError(name)
 
-    with pytest.raises(TypeError):
-        calls.start_op(5)
+    with pytest.raises(TypeError, match="anything"):
+        Refusing().start_op("anything")
+
+
+def test_calls_are_passed_on_before_and_after_they_are_bound(tmp_path: Path) -> None:
+    calls = Calls()
+    calls.start_op("a")
+    ring, other = named_ring(tmp_path)
+    ring.bind(calls, SPAN, calls.wake)
+    calls.start_op("a")
+    other.stop_op("a")  # both are bound to this ring
+    calls._unbind()
+    calls.stop_op("a")
+
+    assert calls.passed == [("start", ("a",), {}), ("stop", ("a",), {})]
+    assert len(rows(ring.drain())) == 1
+
+
+def test_calls_go_with_their_ring() -> None:
+    ring, calls = Ring.create(None, 8, number=len, names={"a": 1}), Calls()
+    ring.bind(calls, SPAN, calls.wake)  # each holds the other
+    gone = weakref.ref(calls)
+
+    del calls, ring
+    gc.collect()
+
+    assert gone() is None
+
+
+def test_what_cannot_be_bound_is_refused(tmp_path: Path) -> None:
+    nameless = Ring.create(tmp_path / "nameless.ring", 8)
+
+    with pytest.raises(TypeError, match="a ring with names"):
+        nameless.bind(Calls(), SPAN, str)
+    with pytest.raises(TypeError, match="a ring with names"):
+        Calls()._bind("no ring", SPAN, str)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="derived from SpanCalls"):
+        own_calls(str)  # type: ignore[type-var]
 
 
 def test_rings_that_take_turns_on_a_thread_keep_their_spans_apart(tmp_path: Path) -> None:

@@ -12,23 +12,12 @@
 #include <unistd.h>
 
 uint64_t ring_serial, fork_count;
-#define RINGS_AT_HAND 4
-static _Thread_local struct {
-    uint64_t serial;
-    Side *side;
-} here[RINGS_AT_HAND];
+_Thread_local struct SideAtHand sides_at_hand[RINGS_AT_HAND];
 
 /* A child shares the map with its parent: rings made before the fork must not write there. */
 void count_fork(void)
 {
     fork_count++;
-}
-
-int64_t clock_ns(clockid_t which)
-{
-    struct timespec now;
-    clock_gettime(which, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* Wall minus monotonic clock, from the closest of a few pairs of readings. */
@@ -46,18 +35,8 @@ int64_t clock_offset(void)
     return offset;
 }
 
-int usable(const Ring *ring)
+int look_up_number(Ring *ring, PyObject *text, int32_t *number)
 {
-    return ring->header && ring->forks == fork_count;
-}
-
-int known_number(Ring *ring, PyObject *text, int32_t *number)
-{
-    size_t place = ((uintptr_t)text >> 4) % NAME_CACHE;
-    if (ring->cache[place].text == text) {
-        *number = ring->cache[place].number;
-        return 1;
-    }
     PyObject *known = PyDict_GetItemWithError(ring->names, text);
     long long value = known ? PyLong_AsLongLong(known) : -1;
     if (value < 0) {
@@ -65,41 +44,13 @@ int known_number(Ring *ring, PyObject *text, int32_t *number)
         return 0;
     }
     *number = (int32_t)value;
+    size_t place = cache_place(text);
     PyObject *former = ring->cache[place].text;
     Py_INCREF(text);
     ring->cache[place].text = text;
     ring->cache[place].number = *number;
     Py_XDECREF(former);
     return 1;
-}
-
-/* Callers hold the interpreter lock: one row is begun at a time. */
-int append_row(Ring *ring, const Slot *row)
-{
-    RingHeader *header = ring->header;
-    uint64_t head = header->head, waiting = head - __atomic_load_n(&header->tail, __ATOMIC_ACQUIRE);
-    if (waiting >= ring->capacity) {
-        header->dropped++;
-        return FULL;
-    }
-    __atomic_store_n(&header->head, head + 1, __ATOMIC_RELEASE);
-    Slot *slot = slot_at(ring, head);
-    slot->thread = row->thread;
-    slot->kind = row->kind;
-    slot->name_id = row->name_id;
-    slot->ts_ns = row->ts_ns;
-    slot->dur_ns = row->dur_ns;
-    slot->value = row->value;
-    slot->ref = row->ref;
-    __atomic_store_n(&slot->mark, (uint32_t)(head + 1), __ATOMIC_RELEASE);
-    return waiting + 1 == ring->half ? HALF_FULL : KEPT;
-}
-
-int append_span(Ring *ring, const Side *side, const OpenSpan *span, int64_t end_ns)
-{
-    Slot row = {.thread = side->block->thread, .kind = (uint8_t)span->kind, .name_id = span->name_id,
-                .ts_ns = span->start_ns, .dur_ns = end_ns - span->start_ns, .value = span->value, .ref = span->ref};
-    return append_row(ring, &row);
 }
 
 static int is_gone(int32_t thread)
@@ -139,15 +90,8 @@ static Side *new_side(Ring *ring)
         ring->sides[ring->side_count++] = side;
     }
     side->block->thread = thread;
-    here[ring->serial % RINGS_AT_HAND].serial = ring->serial;
-    here[ring->serial % RINGS_AT_HAND].side = side;
+    sides_at_hand[ring->serial % RINGS_AT_HAND] = (struct SideAtHand){ring->serial, side};
     return side;
-}
-
-Side *known_side(const Ring *ring)
-{
-    size_t place = ring->serial % RINGS_AT_HAND;
-    return here[place].serial == ring->serial ? here[place].side : NULL;
 }
 
 Side *side_of(Ring *ring)
@@ -156,14 +100,8 @@ Side *side_of(Ring *ring)
     return side ? side : new_side(ring);
 }
 
-int push_span(Side *side, const OpenSpan *span)
+int push_deeper(Side *side, const OpenSpan *span)
 {
-    ThreadBlock *block = side->block;
-    if (block->depth < RING_DEPTH && side->deep_count == 0) {
-        block->spans[block->depth] = *span;
-        __atomic_store_n(&block->depth, block->depth + 1, __ATOMIC_RELEASE);
-        return 0;
-    }
     if (side->deep_count == side->deep_room) {
         size_t room = side->deep_room ? 2 * side->deep_room : 64;
         OpenSpan *deeper = realloc(side->deeper, room * sizeof *deeper);
@@ -176,8 +114,7 @@ int push_span(Side *side, const OpenSpan *span)
     return 0;
 }
 
-/* Remove the innermost span of that name; it leaves its stack before it is written as a row. */
-int pop_span(Side *side, int32_t key, OpenSpan *span)
+int pop_inner(Side *side, int32_t key, OpenSpan *span)
 {
     ThreadBlock *block = side->block;
     for (size_t i = side->deep_count; i-- > 0;)

@@ -11,6 +11,7 @@
 #define RING_THREADS 256 /* threads whose open spans lie in the file */
 #define RING_DEPTH 64    /* open spans per thread that do */
 #define RECORD_BYTES 44
+#define RARE __attribute__((cold, noinline))
 
 /* One row as it lies in a slot. `mark` is its number + 1, written last: a slot without its mark was not finished. */
 typedef struct {
@@ -101,9 +102,19 @@ typedef struct {
 extern uint64_t ring_serial, fork_count;
 void count_fork(void);
 
-int usable(const Ring *ring);
-int64_t clock_ns(clockid_t which);
 int64_t clock_offset(void);
+
+static inline int64_t clock_ns(clockid_t which)
+{
+    struct timespec now;
+    clock_gettime(which, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static inline int usable(const Ring *ring)
+{
+    return ring->header && ring->forks == fork_count;
+}
 
 static inline Slot *slot_at(const Ring *ring, uint64_t row)
 {
@@ -117,30 +128,117 @@ static inline int is_full(const Ring *ring)
 }
 
 /* The number of a text that was numbered before; returns 0 where it was not, and leaves no exception. */
-int known_number(Ring *ring, PyObject *text, int32_t *number);
+RARE int look_up_number(Ring *ring, PyObject *text, int32_t *number);
 
-/* Returns KEPT, HALF_FULL or FULL. */
-int append_row(Ring *ring, const Slot *row);
+static inline size_t cache_place(const PyObject *text)
+{
+    return ((uintptr_t)text >> 4) % NAME_CACHE;
+}
+
+static inline int known_number(Ring *ring, PyObject *text, int32_t *number)
+{
+    size_t place = cache_place(text);
+    if (ring->cache[place].text != text)
+        return look_up_number(ring, text, number);
+    *number = ring->cache[place].number;
+    return 1;
+}
+
+/* Add a row; returns KEPT, HALF_FULL or FULL. Callers hold the interpreter lock: one row is begun at a time. */
+static inline int append_row(Ring *ring, const Slot *row)
+{
+    RingHeader *header = ring->header;
+    uint64_t head = header->head, waiting = head - __atomic_load_n(&header->tail, __ATOMIC_ACQUIRE);
+    if (waiting >= ring->capacity) {
+        header->dropped++;
+        return FULL;
+    }
+    __atomic_store_n(&header->head, head + 1, __ATOMIC_RELEASE);
+    Slot *slot = slot_at(ring, head);
+    slot->thread = row->thread;
+    slot->kind = row->kind;
+    slot->name_id = row->name_id;
+    slot->ts_ns = row->ts_ns;
+    slot->dur_ns = row->dur_ns;
+    slot->value = row->value;
+    slot->ref = row->ref;
+    __atomic_store_n(&slot->mark, (uint32_t)(head + 1), __ATOMIC_RELEASE);
+    return waiting + 1 == ring->half ? HALF_FULL : KEPT;
+}
 /* How many rows from the tail on are finished without a gap. */
 uint64_t ready(const Ring *ring, uint64_t tail);
 
-/* The calling thread's part: NULL when it has not recorded yet; made then, NULL when memory runs out. */
-Side *known_side(const Ring *ring);
+#define RINGS_AT_HAND 4
+extern _Thread_local struct SideAtHand {
+    uint64_t serial;
+    Side *side;
+} sides_at_hand[RINGS_AT_HAND];
+
+/* The calling thread's part, NULL when it has not recorded yet. */
+static inline Side *known_side(const Ring *ring)
+{
+    const struct SideAtHand *here = &sides_at_hand[ring->serial % RINGS_AT_HAND];
+    return here->serial == ring->serial ? here->side : NULL;
+}
+
+/* The same, made when the thread records for the first time; NULL when memory runs out. */
 Side *side_of(Ring *ring);
-int push_span(Side *side, const OpenSpan *span);
-/* Remove the innermost span of that key; returns 0 where there is none. */
-int pop_span(Side *side, int32_t key, OpenSpan *span);
+
+/* Field by field: a copy of the whole, right after its fields were stored, makes the processor wait for them. */
+static inline void copy_span(OpenSpan *to, const OpenSpan *from)
+{
+    to->name_id = from->name_id;
+    to->key = from->key;
+    to->kind = from->kind;
+    to->start_ns = from->start_ns;
+    to->value = from->value;
+    to->ref = from->ref;
+}
+
+/* Spans that have no place in the file, or are not the innermost one. */
+RARE int push_deeper(Side *side, const OpenSpan *span);
+RARE int pop_inner(Side *side, int32_t key, OpenSpan *span);
+
+/* Returns -1 when memory runs out. */
+static inline int push_span(Side *side, const OpenSpan *span)
+{
+    ThreadBlock *block = side->block;
+    uint32_t depth = block->depth;
+    if (depth >= RING_DEPTH || side->deep_count)
+        return push_deeper(side, span);
+    copy_span(&block->spans[depth], span);
+    __atomic_store_n(&block->depth, depth + 1, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* Remove the innermost span of that key; it leaves its stack before it is written as a row. Returns 0 where there is
+ * none. */
+static inline int pop_span(Side *side, int32_t key, OpenSpan *span)
+{
+    ThreadBlock *block = side->block;
+    uint32_t depth = block->depth;
+    if (side->deep_count || !depth || block->spans[depth - 1].key != key)
+        return pop_inner(side, key, span);
+    copy_span(span, &block->spans[depth - 1]);
+    __atomic_store_n(&block->depth, depth - 1, __ATOMIC_RELEASE);
+    return 1;
+}
+
 /* Write a span that ended as a row; answers as append_row. */
-int append_span(Ring *ring, const Side *side, const OpenSpan *span, int64_t end_ns);
+static inline int append_span(Ring *ring, const Side *side, const OpenSpan *span, int64_t end_ns)
+{
+    Slot row = {.thread = side->block->thread, .kind = (uint8_t)span->kind, .name_id = span->name_id,
+                .ts_ns = span->start_ns, .dur_ns = end_ns - span->start_ns, .value = span->value, .ref = span->ref};
+    return append_row(ring, &row);
+}
 
 /* Make a file of that size and map it, or memory alone without a path; MAP_FAILED with errno set where that fails. */
 void *map_new_file(const char *path, size_t bytes);
 /* Take the ring out of the process; its file stays as it is. */
 void unmap(Ring *ring);
 
-/* calls(kind, start, stop, wake): the two calls that open and close a span, see ring_calls.c. */
-PyObject *ring_calls(PyObject *ring, PyObject *const *args, Py_ssize_t nargs);
-int add_calls_type(PyObject *module);
+/* The two calls that open and close a span, see ring_calls.c. */
+int add_calls_type(PyObject *module, PyTypeObject *ring_type);
 
 /* Write a row as the 44 bytes that are handed out: kind, 3 spare bytes, thread, name_id, ts, dur, value, ref. */
 void ring_pack(uint8_t *out, const Slot *slot);

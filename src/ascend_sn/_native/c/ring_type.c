@@ -369,7 +369,6 @@ static PyMethodDef methods[] = {
     METHOD("end", ring_end),
     METHOD("append", ring_append),
     METHOD("take_open", ring_take_open),
-    METHOD("calls", ring_calls),
     {"full", ring_full, METH_NOARGS, NULL},
     {"thread_count", ring_thread_count, METH_NOARGS, NULL},
     {"now", ring_now, METH_NOARGS, NULL},
@@ -405,6 +404,7 @@ int add_ring_type(PyObject *module)
     if (!watching && pthread_atfork(NULL, NULL, count_fork) == 0)
         watching = 1;
     int result = PyModule_AddObjectRef(module, "Ring", type);
+    result = result < 0 ? result : add_calls_type(module, (PyTypeObject *)type);
     Py_DECREF(type);
-    return result < 0 ? result : add_calls_type(module);
+    return result;
 }
