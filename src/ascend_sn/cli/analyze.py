@@ -28,8 +28,8 @@ from ascend_sn.report.language import Language
 @click.option("--fail-on", type=click.Choice(["critical", "warning", "info", "never"]), help="cli.option.fail-on")
 def analyze(
     *,
-    path: Path | None,
-    input_path: Path | None,
+    paths: tuple[Path, ...],
+    input_paths: tuple[Path, ...],
     job: str | None,
     output: Path | None,
     output_format: str | None,
@@ -49,7 +49,7 @@ def analyze(
     from ascend_sn.advisor.thresholds import Thresholds
     from ascend_sn.report.views import selection_of, view_of
 
-    run_path = input_of(path, input_path)
+    named = input_of(paths, input_paths)
     if output is not None:
         check_output(output)
     thresholds = Thresholds.in_force(Path.cwd(), threshold_options)
@@ -63,7 +63,7 @@ def analyze(
         advice=not (screen_only and view.chosen) or rule is not None or fail_on is not None,
         thresholds=thresholds,
     )
-    document = document_of(run_path, language, cache_dir=cache_dir, selection=selection, job=job)
+    document = document_of(named, language, cache_dir=cache_dir, selection=selection, job=job)
     if output is not None:
         write_document(document, output, language, view)
         print(language.text("say.written", path=output), file=sys.stderr)

@@ -10,7 +10,17 @@ import click
 
 from ascend_sn.report.language import CODES, Language
 
-__all__ = ["GuideCommand", "common_options", "job_option", "language_of", "language_option", "switch", "write_options"]
+__all__ = [
+    "GuideCommand",
+    "common_options",
+    "input_option",
+    "input_options",
+    "job_option",
+    "language_of",
+    "language_option",
+    "switch",
+    "write_options",
+]
 
 _SWITCH_WORDS: Final = frozenset({"true", "false", "1", "0", "yes", "no", "on", "off", "t", "f", "y", "n"})
 
@@ -61,8 +71,7 @@ def switch(name: str, *, help: str) -> Decorator:
 def common_options(*, formats: tuple[str, ...] = ("text", "json")) -> Decorator:
     """The options of every command: input, format of the output, language, cache, strictness."""
     options = (
-        click.argument("path", required=False, type=click.Path(path_type=Path)),
-        click.option("--input", "input_path", type=click.Path(path_type=Path), metavar="PATH", help="cli.option.input"),
+        input_options(),
         click.option("--format", "output_format", type=click.Choice(formats), help="cli.option.format"),
         click.option("--cache-dir", type=click.Path(path_type=Path), metavar="DIR", help="cli.option.cache-dir"),
         switch("--strict", help="cli.option.strict"),
@@ -75,6 +84,19 @@ def common_options(*, formats: tuple[str, ...] = ("text", "json")) -> Decorator:
         return command
 
     return decorate
+
+
+def input_options() -> Decorator:
+    """Paths as arguments, or with `--input`, which may be repeated; several are read as one input."""
+    argument = click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
+    option = input_option()
+    return lambda command: argument(option(command))
+
+
+def input_option() -> Decorator:
+    """`--input`, which may be repeated."""
+    path = click.Path(path_type=Path)
+    return click.option("--input", "input_paths", multiple=True, type=path, metavar="PATH", help="cli.option.input")
 
 
 def job_option() -> Decorator:

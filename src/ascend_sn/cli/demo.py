@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from ascend_sn.cli.command import GuideCommand, language_option
-from ascend_sn.cli.opening import document_of
+from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import check_output, print_document, write_document
 from ascend_sn.cli.report import DEFAULT_NAME
 from ascend_sn.cli.waiting import Waiting
@@ -35,7 +35,7 @@ def demo(*, output: Path | None, output_format: str | None, cache_dir: Path | No
     print(language.text("say.demo-training", path=run_folder), file=sys.stderr)
     with Waiting(language.text("say.training")):
         run_demo_training(run_folder)
-    document = document_of(run_folder, language, cache_dir=cache_dir)
+    document = document_of(input_of([run_folder]), language, cache_dir=cache_dir)
     view = View()
     write_document(document, page, language, view)
     print_document(document, language, view, output_format)

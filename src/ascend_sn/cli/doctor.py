@@ -17,8 +17,8 @@ from ascend_sn.report.language import Language
 @job_option()
 def doctor(
     *,
-    path: Path | None,
-    input_path: Path | None,
+    paths: tuple[Path, ...],
+    input_paths: tuple[Path, ...],
     job: str | None,
     output_format: str | None,
     strict: bool,
@@ -31,7 +31,7 @@ def doctor(
     from ascend_sn.report.views import Selection
 
     selection = Selection(details=frozenset(), advice=False)
-    document = document_of(input_of(path, input_path), language, cache_dir=cache_dir, selection=selection, job=job)
+    document = document_of(input_of(paths, input_paths), language, cache_dir=cache_dir, selection=selection, job=job)
     if output_format == "json":
         sys.stdout.write(json_text(doctor_document(document)))
     else:

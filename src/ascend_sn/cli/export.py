@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Final
 import click
 import duckdb
 
-from ascend_sn.cli.command import GuideCommand, job_option, language_option
+from ascend_sn.cli.command import GuideCommand, input_options, job_option, language_option
 from ascend_sn.cli.opening import input_of
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import StoreError, UsageError
@@ -27,8 +27,7 @@ _RANGE: Final = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 @click.command(cls=GuideCommand)
-@click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option("--input", "input_path", type=click.Path(path_type=Path), metavar="PATH", help="cli.option.input")
+@input_options()
 @click.option(
     "--format",
     "output_format",
@@ -47,8 +46,8 @@ _RANGE: Final = re.compile(r"(\d+)(?:-(\d+))?")
 @language_option()
 def export(
     *,
-    path: Path | None,
-    input_path: Path | None,
+    paths: tuple[Path, ...],
+    input_paths: tuple[Path, ...],
     output_format: str,
     output: Path,
     ranks: str | None,
@@ -60,13 +59,13 @@ def export(
     """Write a run in a form of other tools; nothing that exists is overwritten."""
     from ascend_sn.store import open_run
 
-    source = input_of(path, input_path)
+    source = input_of(paths, input_paths)
     if output_format != "chrome" and (ranks or steps):
         raise UsageError(f"--ranks and --steps belong to --format chrome, not to {output_format}")
     _check_free(output)
     with (
         Waiting(language.text("say.reading", name=source.name)) as waiting,
-        open_run(source, job=job, cache_dir=cache_dir, progress=waiting.reading) as run,
+        open_run(source.paths, job=job, cache_dir=cache_dir, progress=waiting.reading) as run,
     ):
         try:
             if output_format == "chrome":

@@ -10,7 +10,7 @@ import click
 
 from ascend_sn.cli.command import GuideCommand, language_option
 from ascend_sn.cli.demo import new_folder
-from ascend_sn.cli.opening import document_of
+from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import print_document
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.report.language import Language
@@ -57,5 +57,5 @@ def profile_and_show(
 
     with Waiting(language.text("say.inference", name=model.name)):
         provider = profile_onnx_model(model, folder, shapes=shapes, run_count=runs)
-    print_document(document_of(folder, language, cache_dir=cache_dir), language, View(), output_format)
+    print_document(document_of(input_of([folder]), language, cache_dir=cache_dir), language, View(), output_format)
     print(language.text("say.inferred", provider=provider, path=folder), file=sys.stderr)

@@ -27,8 +27,8 @@ SCHEMA: Final = "ascend-sn/ingest/1"
 )
 def ingest(
     *,
-    path: Path | None,
-    input_path: Path | None,
+    paths: tuple[Path, ...],
+    input_paths: tuple[Path, ...],
     output: Path,
     output_format: str | None,
     strict: bool,
@@ -40,15 +40,14 @@ def ingest(
     from ascend_sn.store.whole import check_tables_path
 
     check_tables_path(output)
-    source = input_of(path, input_path)
+    source = input_of(paths, input_paths)
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise UsageError(f"{output}: exists; name a new or empty folder")
-    inside = Path(os.path.realpath(source))
-    if inside.is_dir() and Path(os.path.realpath(output)).is_relative_to(inside):
+    if source.holds(output):
         raise UsageError(f"{output}: lies inside the input, which is never written to; name a folder elsewhere")
     with (
         Waiting(language.text("say.reading", name=source.name)) as waiting,
-        open_run(source, cache_dir=cache_dir, progress=waiting.reading) as run,
+        open_run(source.paths, cache_dir=cache_dir, progress=waiting.reading) as run,
     ):
         _copy(run.path, output)
         profiles, rows = len(run.manifest.profiles), sum(run.manifest.tables.values())

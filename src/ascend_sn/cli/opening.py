@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -23,6 +23,7 @@ from ascend_sn.report.printable import printable
 from ascend_sn.report.views import Selection
 from ascend_sn.store import Location, locate
 from ascend_sn.store.fingerprint import code_state
+from ascend_sn.store.input import Input
 from ascend_sn.store.jobs import jobs_of, newest_job
 from ascend_sn.store.predictions import keep_predictions
 from ascend_sn.store.upgrade import load_manifest
@@ -35,24 +36,22 @@ _COLLECT_AFTER: Final = 200_000
 _BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"
 
 
-def input_of(path: Path | None, input_path: Path | None) -> Path:
-    """Return the path given as argument or with `--input`; they mean the same.
+def input_of(paths: Sequence[Path], input_paths: Sequence[Path] = ()) -> Input:
+    """Return the input given as arguments or with `--input`; they mean the same.
 
     Raises:
-        UsageError: Neither is given, or both and they differ.
+        UsageError: None is given, or an empty text.
     """
-    if path is not None and input_path is not None and path != input_path:
-        raise UsageError(f"two inputs: {path} and {input_path}; give one")
-    found = input_path or path
-    if found is not None and str(found) == "." and "" in sys.argv:
+    found = (*paths, *input_paths)
+    if any(str(path) == "." for path in found) and "" in sys.argv:
         raise UsageError("the input is an empty text; is a variable unset?")
-    if found is None:
+    if not found:
         raise UsageError("no input: name a file or folder, or use --input PATH")
-    return found
+    return Input.of(found)
 
 
 def document_of(
-    path: Path,
+    named: Input,
     language: Language,
     *,
     cache_dir: Path | None,
@@ -64,14 +63,14 @@ def document_of(
     Of an input that holds several jobs, `job` is shown, else the newest, which is then said.
     """
     chosen = selection or Selection()
-    with short_process(), Waiting(language.text("say.reading", name=path.name)) as waiting:
-        location = locate(path, cache_dir=cache_dir, progress=waiting.reading)
+    with short_process(), Waiting(language.text("say.reading", name=named.name)) as waiting:
+        location = locate(named.paths, cache_dir=cache_dir, progress=waiting.reading)
         try:
             document = _document(location, language, chosen, job, waiting, cache_dir)
         except StoreError:
             if not location.discard():
                 raise
-            location = locate(path, cache_dir=cache_dir, progress=waiting.reading)
+            location = locate(named.paths, cache_dir=cache_dir, progress=waiting.reading)
             document = _document(location, language, chosen, job, waiting, cache_dir)
     if document.jobs and job is None:
         jobs = {"count": len(document.jobs), "jobs": ", ".join(document.jobs), "job": document.job}

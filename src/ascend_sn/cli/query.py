@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 from contextlib import suppress
@@ -11,13 +12,15 @@ from typing import IO, TYPE_CHECKING, Final
 
 import click
 
-from ascend_sn.cli.command import GuideCommand, job_option, language_option, switch
+from ascend_sn.cli.command import GuideCommand, input_option, job_option, language_option, switch
+from ascend_sn.cli.opening import input_of
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import QueryError, StoreError, UsageError
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable
 
 if TYPE_CHECKING:
+    from ascend_sn.store.input import Input
     from ascend_sn.store.sandbox import Answer, Sandbox
 
 _SUFFIXES: Final = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text"}
@@ -25,8 +28,8 @@ _ROWS: Final = 100
 
 
 @click.command(cls=GuideCommand)
-@click.argument("words", nargs=-1, metavar="[PATH] [SQL]")
-@click.option("--input", "input_path", type=click.Path(path_type=Path), metavar="PATH", help="cli.option.input")
+@click.argument("words", nargs=-1, metavar="[PATH]... [SQL]")
+@input_option()
 @click.option(
     "--format", "output_format", type=click.Choice(("text", "csv", "json", "parquet")), help="cli.option.format"
 )
@@ -42,7 +45,7 @@ _ROWS: Final = 100
 def query(
     *,
     words: tuple[str, ...],
-    input_path: Path | None,
+    input_paths: tuple[Path, ...],
     output_format: str | None,
     output: Path | None,
     schema: bool,
@@ -53,18 +56,19 @@ def query(
     language: Language,
 ) -> int:
     """Answer a SELECT; without one, ask for them at a terminal or read one from standard input."""
-    path, sql = _path_and_query(words, input_path, takes_query=not schema)
     chosen = _format(output_format, output)
     if schema:
-        _print_schema(chosen, path)
+        if len(words) > 1:
+            raise UsageError(f"unexpected {words[1]!r}; --schema takes the name of one table")
+        _print_schema(chosen, next(iter(words), None))
         return 0
-    assert path is not None
+    named, sql = _input_and_query(words, input_paths)
     from ascend_sn.store import open_run
     from ascend_sn.store.sandbox import Sandbox
 
     with (
-        Waiting(language.text("say.reading", name=path.name)) as waiting,
-        open_run(path, job=job, cache_dir=cache_dir, progress=waiting.reading) as run,
+        Waiting(language.text("say.reading", name=named.name)) as waiting,
+        open_run(named.paths, job=job, cache_dir=cache_dir, progress=waiting.reading) as run,
     ):
         sandbox = Sandbox(run, timeout_s=timeout)
     with sandbox:
@@ -75,23 +79,23 @@ def query(
     return 0
 
 
-def _path_and_query(
-    words: tuple[str, ...], input_path: Path | None, *, takes_query: bool
-) -> tuple[Path | None, str | None]:
-    """Tell the input from the query: with `--input` every word is the query.
+def _input_and_query(words: tuple[str, ...], input_paths: tuple[Path, ...]) -> tuple[Input, str | None]:
+    """Tell the input from the query: the first word is a path, and so are those behind it that name something there.
+
+    With `--input` every word is the query.
 
     Raises:
         UsageError: No input, or more words than an input and a query.
     """
     left = list(words)
-    path = input_path
-    if path is None and left:
-        path = Path(left.pop(0))
-    if path is None and takes_query:
-        raise UsageError("no input: name a file or folder, or use --input PATH")
-    if len(left) > (1 if takes_query else 0):
-        raise UsageError(f"unexpected {left[-1]!r}; put the query in quotes, as one word")
-    return path, left[0] if left else None
+    paths = list(input_paths)
+    if not paths and left:
+        paths.append(Path(left.pop(0)))
+        while left and os.path.lexists(left[0]):
+            paths.append(Path(left.pop(0)))
+    if len(left) > 1:
+        raise UsageError(f"unexpected {left[0]!r}: no such file or folder; put the query in quotes, as one word")
+    return input_of(paths), left[0] if left else None
 
 
 def _format(output_format: str | None, output: Path | None) -> str:
@@ -147,11 +151,11 @@ def _write(answer: Answer, output_format: str, file: IO[str], language: Language
         write_table(answer, file, language, limit=limit)
 
 
-def _print_schema(output_format: str, path: Path | None) -> None:
+def _print_schema(output_format: str, name: str | None) -> None:
     """Print the tables with their columns; of one table where its name stands in the place of the input."""
     from ascend_sn.model.tables import BY_NAME
 
-    wanted = None if path is None else BY_NAME.get(str(path))
+    wanted = None if name is None else BY_NAME.get(name)
     tables = list(BY_NAME.values()) if wanted is None else [wanted]
     if output_format == "json":
         described = [
@@ -192,7 +196,7 @@ def _converse(sandbox: Sandbox, language: Language, limit: int) -> None:
         if not pending and word in (".quit", ".exit", "quit", "exit"):
             return
         if not pending and word.split(" ")[0] in (".schema", ".tables"):
-            _print_schema("text", Path(word.split(" ")[1]) if " " in word else None)
+            _print_schema("text", word.split(" ")[1] if " " in word else None)
             continue
         pending.append(line)
         if not line.rstrip().endswith(";"):

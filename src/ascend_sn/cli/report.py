@@ -13,6 +13,7 @@ from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import check_output, print_document, write_document
 from ascend_sn.errors import UsageError
 from ascend_sn.report.language import Language
+from ascend_sn.store.input import Input
 
 DEFAULT_NAME: Final = "ascend-sn-report.html"
 
@@ -24,8 +25,8 @@ DEFAULT_NAME: Final = "ascend-sn-report.html"
 @click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="cli.option.top-k")
 def report(
     *,
-    path: Path | None,
-    input_path: Path | None,
+    paths: tuple[Path, ...],
+    input_paths: tuple[Path, ...],
     job: str | None,
     output: Path | None,
     output_format: str | None,
@@ -38,12 +39,12 @@ def report(
     from ascend_sn.advisor.thresholds import Thresholds
     from ascend_sn.report.views import View, selection_of
 
-    run_path = input_of(path, input_path)
-    target = output or _default_output(run_path)
+    named = input_of(paths, input_paths)
+    target = output or _default_output(named)
     check_output(target)
     view = View(top_k=top_k)
     selection = selection_of(view=view, thresholds=Thresholds.in_force(Path.cwd()))
-    document = document_of(run_path, language, cache_dir=cache_dir, selection=selection, job=job)
+    document = document_of(named, language, cache_dir=cache_dir, selection=selection, job=job)
     write_document(document, target, language, view)
     if output_format == "json":
         print_document(document, language, view, output_format)
@@ -54,9 +55,8 @@ def report(
     return 1 if strict and document.health.damage_count else 0
 
 
-def _default_output(run_path: Path) -> Path:
+def _default_output(named: Input) -> Path:
     """The file in the current folder; the input is written into only when the user names a file there."""
-    folder, source = Path.cwd().resolve(), run_path.resolve()
-    if folder == source or source in folder.parents:
-        raise UsageError(f"the current folder lies in the input {run_path}; name a file with --output")
+    if named.holds(Path.cwd()):
+        raise UsageError(f"the current folder lies in the input {named.name}; name a file with --output")
     return Path(DEFAULT_NAME)

@@ -8,7 +8,6 @@ from ascend_sn.compare.comparison import Comparison, compared
 from ascend_sn.compare.figures import RunFigures
 from ascend_sn.compare.measure import figures_of
 from ascend_sn.compare.metrics import metric_of
-from ascend_sn.formats.reader import shown_name
 from ascend_sn.store import Run
 
 __all__ = ["compare", "measured"]
@@ -46,7 +45,7 @@ def measured(run: Run, name: str | None = None) -> list[RunFigures]:
         run: An opened run.
         name: What to call it; default the name of the input.
     """
-    called = name or shown_name(run.input).rpartition("/")[2] or str(run.input)
+    called = name or run.input.name
     if run.job is not None or len(run.jobs) < 2:
         return [figures_of(run, called)]
     found = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -30,8 +30,8 @@ class Discovery:
     """What was found: captures to read, files that belong to none (relative names), and what was searched.
 
     `searched` holds every folder that was listed and every file that was passed over, foreign and empty ones
-    included: a change of any of them may change what is found. `unreadable` names what the system would not let be
-    read, with the reason; the rest is used all the same.
+    included: a change of any of them may change what is found. `unreadable` names what could not be read, or
+    was named and holds nothing, with the reason; the rest is used all the same.
     """
 
     root: Path
@@ -41,35 +41,79 @@ class Discovery:
     unreadable: list[tuple[str, str]] = field(default_factory=list)
 
 
-def discover(root: Path) -> Discovery:
-    """Find the captures below `root`, in natural order of their paths.
+def discover(path: Path, *more: Path) -> Discovery:
+    """Find the captures below the given paths, in natural order of their paths.
 
-    A file that belongs to a profiler's folder (such as one CSV of it) resolves to that folder.
+    A file that belongs to a profiler's folder (such as one CSV of it) resolves to that folder. Several paths are
+    read as the folder that they share would be, if it held nothing else.
 
     Raises:
-        InputError: The path does not exist, cannot be read, or is a file that no reader knows.
+        InputError: A path does not exist, cannot be read, or is a file that no reader knows.
         EmptyInputError: A folder without any capture, or an empty file.
     """
-    if not root.exists():
-        raise InputError(root, "no such file or folder")
-    if not (root.is_file() or root.is_dir()):
-        raise InputError(root, "neither a file nor a folder")
     known = readers()
-    found = Discovery(root)
-    if root.is_file():
-        found.sources.append(_file_source(root, known))
+    for root in (path, *more):
+        _check(root)
+    if more:
+        targets = {os.path.realpath(target): target for target in (_target(root, known) for root in (path, *more))}
+        if len(targets) > 1:
+            return _discover_each(sorted(targets.values(), key=_natural_parts), known)
+        path = next(iter(targets.values()))
+    found = Discovery(path)
+    if path.is_file():
+        found.sources.append(_file_source(path, known))
         return found
-    _check_folder(root)
-    owner = _owner(root, known)
+    owner = _owner(path, known)
     if owner is not None:
         found.sources.append(owner)
         return found
-    for candidate, reader, phase in _walk(root, known, found):
-        found.sources.append(Source(reader, candidate.path, root, phase))
+    for candidate, reader, phase in _walk(path, path, known, found):
+        found.sources.append(Source(reader, candidate.path, path, phase))
+    if not found.sources:
+        raise EmptyInputError(path, _nothing_found(found))
+    _leave_sums(found)
+    return found
+
+
+def _check(root: Path) -> None:
+    if not root.exists():
+        raise InputError(root, "no such file or folder")
+    if root.is_dir():
+        _check_folder(root)
+    elif not root.is_file():
+        raise InputError(root, "neither a file nor a folder")
+
+
+def _target(path: Path, known: Sequence[Reader]) -> Path:
+    """What a path of several stands for: itself, or the profiler's folder that it is part of."""
+    owner = _owner(path, known)
+    return path if owner is None else owner.path
+
+
+def _discover_each(targets: Sequence[Path], known: Sequence[Reader]) -> Discovery:
+    root = Path(os.path.commonpath(targets))
+    found = Discovery(root)
+    sources: dict[str, Source] = {}
+    for target in targets:
+        before = len(sources) + len(found.foreign) + len(found.unreadable)
+        for candidate, reader, phase in _walk(target, root, known, found):
+            sources.setdefault(os.path.realpath(candidate.path), Source(reader, candidate.path, root, phase))
+        is_empty = target.is_dir() or target.stat().st_size == 0
+        nothing_came = before == len(sources) + len(found.foreign) + len(found.unreadable)
+        if is_empty and nothing_came and not _holds(target, sources):
+            found.unreadable.append((shown_name(target.relative_to(root)), "holds no profile"))
+    found.sources = list(sources.values())
+    found.foreign = list(dict.fromkeys(found.foreign))
+    found.unreadable = list(dict.fromkeys(found.unreadable))
     if not found.sources:
         raise EmptyInputError(root, _nothing_found(found))
     _leave_sums(found)
     return found
+
+
+def _holds(target: Path, sources: Mapping[str, Source]) -> bool:
+    """Whether a source was found in `target` already, by way of another path."""
+    return any(target == source.path or target in source.path.parents for source in sources.values())
 
 
 def _leave_sums(found: Discovery) -> None:
@@ -110,8 +154,10 @@ def _owner(path: Path, known: Sequence[Reader]) -> Source | None:
     return None
 
 
-def _walk(root: Path, known: Sequence[Reader], found: Discovery) -> Iterator[tuple[Candidate, Reader, str | None]]:
-    pending = [(root, 0)]
+def _walk(
+    start: Path, root: Path, known: Sequence[Reader], found: Discovery
+) -> Iterator[tuple[Candidate, Reader, str | None]]:
+    pending = [(start, 0)]
     while pending:
         path, depth = pending.pop()
         candidate = Candidate(path)
@@ -130,11 +176,11 @@ def _walk(root: Path, known: Sequence[Reader], found: Discovery) -> Iterator[tup
             elif not candidate.is_folder and _OWN_REPORT_MARK not in candidate.head:
                 found.foreign.append(shown_name(path.relative_to(root)))
         except OSError as error:
-            found.unreadable.append((shown_name(path.relative_to(root)), error.strerror or str(error)))
+            found.unreadable.append((shown_name(path.relative_to(root)), f"cannot be read: {error.strerror or error}"))
         if len(found.foreign) > MAX_FILES and not found.sources:
             raise InputError(root, f"more than {MAX_FILES} files that belong to no profile; open a folder below it")
         if len(found.foreign) > MAX_FILES:
-            found.unreadable.append((".", f"more than {MAX_FILES} files belong to no profile; the search ended there"))
+            found.unreadable.append((".", f"holds more than {MAX_FILES} files of no profile; the search ended there"))
             return
 
 
@@ -161,11 +207,15 @@ def _check_folder(root: Path) -> None:
 def _nothing_found(found: Discovery) -> str:
     if found.unreadable:
         name, reason = found.unreadable[0]
-        return f"no profile found here; {name} cannot be read: {reason}"
+        return f"no profile found here; {name} {reason}"
     if not found.foreign:
         return "folder is empty; was profiling turned on, and did the job run to a step that was captured?"
     names = ", ".join(found.foreign[:3]) + (", ..." if len(found.foreign) > 3 else "")
     return f"no profile found here (only {len(found.foreign)} other files: {names})"
+
+
+def _natural_parts(path: Path) -> list[list[tuple[int, int, str]]]:
+    return [_natural(Path(part)) for part in path.parts]
 
 
 def _natural(path: Path) -> list[tuple[int, int, str]]:

@@ -13,6 +13,7 @@ from ascend_sn.model.manifest import RUN_VERSION, ManifestSource
 if TYPE_CHECKING:
     from ascend_sn.formats.discover import Discovery
     from ascend_sn.formats.reader import Source
+    from ascend_sn.store.input import Input
 
 __all__ = ["READER_VERSION", "code_state", "describe", "run_key", "source_files", "source_key"]
 
@@ -40,10 +41,15 @@ def source_key(source: Source, files: list[ManifestSource]) -> str:
     return digest.hexdigest()[:32]
 
 
-def run_key(found: Discovery, keys: list[str]) -> str:
-    """Return the cache key of the whole input: `<input>-<state>`, so that older states of an input are found."""
+def run_key(found: Discovery, keys: list[str], named: Input) -> str:
+    """Return the cache key of the whole input: `<input>-<state>`, so that older states of an input are found.
+
+    Some paths of a folder are a state of the folder: what was read of it before is taken over.
+    """
     place = hashlib.sha256(os.fsencode(os.path.realpath(found.root))).hexdigest()
     state = hashlib.sha256()
+    if named.only is None:
+        state.update(f"\0{named.name}\0".encode("utf-8", "surrogateescape"))
     for source, key in zip(found.sources, keys, strict=True):
         state.update(f"\0{source.name}\0{key}".encode("utf-8", "surrogateescape"))
     for name in found.foreign:

@@ -15,7 +15,6 @@ from ascend_sn._version import __version__
 from ascend_sn.derive import derive
 from ascend_sn.errors import FormatError, InputError
 from ascend_sn.formats.discover import Discovery
-from ascend_sn.formats.reader import shown_name
 from ascend_sn.model.capture import Capture
 from ascend_sn.model.ledger import Ledger, coverage_rows
 from ascend_sn.model.manifest import (
@@ -74,6 +73,7 @@ def build_run(
     files: list[list[ManifestSource]],
     folder: Path,
     *,
+    input_name: str,
     earlier: Earlier | None = None,
     progress: Progress | None = None,
 ) -> Manifest:
@@ -108,7 +108,7 @@ def build_run(
         written.extend(_write_capture(db, capture, folder, len(written) + i, key) for i, capture in enumerate(captures))
     if not written:
         raise failures[0] if failures else FormatError(found.root, "nothing usable was found")
-    _note_foreign(found, ledger)
+    _note_foreign(found, input_name, ledger)
     profiles = _number_profiles(written, folder)
     _note_assumed_ranks(db, profiles, folder)
     counts = {name: sum(profile.tables.get(name, 0) for profile in profiles) for name in BY_NAME}
@@ -120,7 +120,7 @@ def build_run(
         version=RUN_VERSION,
         tool_version=__version__,
         reader_version=READER_VERSION,
-        input=shown_name(Path(found.root.name or found.root)),
+        input=input_name,
         input_bytes=sum(file.size_bytes for parts in files for file in parts),
         sources=[file for parts in files for file in parts],
         profiles=profiles,
@@ -206,13 +206,13 @@ def _note_assumed_ranks(db: duckdb.DuckDBPyConnection, profiles: list[ManifestPr
             write_parquet(db, ledger.rows(), place, rank=None)
 
 
-def _note_foreign(found: Discovery, ledger: Ledger) -> None:
+def _note_foreign(found: Discovery, input_name: str, ledger: Ledger) -> None:
     for name, reason in found.unreadable:
-        ledger.add(name, "unreadable", example=f"cannot be read: {reason}")
+        ledger.add(name, "unreadable", example=reason)
     if found.foreign:
         names = ", ".join(found.foreign[:3])
         ledger.add(
-            shown_name(Path(found.root.name)),
+            input_name,
             "foreign_files",
             count=len(found.foreign),
             severity="info",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from ascend_sn.errors import InputError, UsageError
 from ascend_sn.store.cache import cached_run
 from ascend_sn.store.environment import cache_folder
 from ascend_sn.store.fingerprint import run_key, source_files, source_key
+from ascend_sn.store.input import Input
 from ascend_sn.store.known_inputs import recall, remember
 from ascend_sn.store.remarks import remark
 from ascend_sn.store.upgrade import is_run_folder, load_manifest
@@ -37,7 +39,7 @@ class Location:
     """A run folder and the input it stands for; `is_cached` is false for a run folder of the user's."""
 
     folder: Path
-    input: Path
+    input: Input
     is_cached: bool
 
     def stored(self, name: str) -> bytes | None:
@@ -71,10 +73,9 @@ class Location:
         return self.is_cached
 
 
-def _check_cache(root: Path, cache: Path) -> None:
+def _check_cache(named: Input, cache: Path) -> None:
     """Refuse a cache that lies in the input: nothing is ever written there."""
-    inside, place = Path(os.path.realpath(root)), Path(os.path.realpath(cache))
-    if inside.is_dir() and place.is_relative_to(inside):
+    if named.holds(cache):
         raise UsageError(
             f"{cache}: the cache lies inside the input, which is never written to; "
             "name another folder with --cache-dir or ASCEND_SN_CACHE_DIR"
@@ -91,7 +92,7 @@ def _described(found: Discovery) -> list[list[ManifestSource]]:
             files.append(source_files(source))
             kept.append(source)
         except OSError as error:
-            found.unreadable.append((source.name, f"{error.filename}: {error.strerror}"))
+            found.unreadable.append((source.name, f"cannot be read: {error.filename}: {error.strerror}"))
             failure = error
     if not kept:
         raise failure
@@ -99,36 +100,44 @@ def _described(found: Discovery) -> list[list[ManifestSource]]:
     return files
 
 
-def locate(path: str | Path, *, cache_dir: Path | None = None, progress: Progress | None = None) -> Location:
+def locate(
+    path: str | Path | Sequence[str | Path],
+    *more: str | Path,
+    cache_dir: Path | None = None,
+    progress: Progress | None = None,
+) -> Location:
     """Find the run folder of an input, reading it into the cache when it is not there; see `open_run`."""
-    root = Path(path)
+    named = Input.of(path, *more)
     try:
-        if root.is_dir() and is_run_folder(root):
-            check_tables_path(root)
-            check_whole(root, load_manifest(root))
-            return Location(root, root, is_cached=False)
-        _check_cache(root, cache_dir or cache_folder())
-        unchanged = recall(root, cache_dir)
+        own = next((root for root in named.paths if root.is_dir() and is_run_folder(root)), None)
+        if own is not None and named.only is None:
+            raise UsageError(f"{own}: is a run folder of ascend-sn, which is opened alone; name its source instead")
+        if own is not None:
+            check_tables_path(own)
+            check_whole(own, load_manifest(own))
+            return Location(own, named, is_cached=False)
+        _check_cache(named, cache_dir or cache_folder())
+        unchanged = recall(named, cache_dir)
         if unchanged is not None:
-            return Location(unchanged, root, is_cached=True)
+            return Location(unchanged, named, is_cached=True)
         from ascend_sn.formats.discover import discover  # loads the readers; not needed for an unchanged input
 
-        found = discover(root)
+        found = discover(*named.places)
         files = _described(found)
     except OSError as error:
-        raise InputError(error.filename or root, f"cannot be read: {error.strerror}") from error
+        raise InputError(error.filename or named.paths[0], f"cannot be read: {error.strerror}") from error
     keys = [source_key(source, parts) for source, parts in zip(found.sources, files, strict=True)]
 
     def build(building: Path, earlier: Earlier) -> None:
         from ascend_sn.store.ingest import build_run
 
-        build_run(found, files, building, earlier=earlier, progress=progress)
+        build_run(found, files, building, input_name=named.name, earlier=earlier, progress=progress)
 
-    key = run_key(found, keys)
+    key = run_key(found, keys, named)
     folder = cached_run(key, build, cache_dir=cache_dir)
     read = [member for source in found.sources for member in source.reader.members(source.path)]
     try:
-        remember(root, cache_dir, key, found.searched, read)
+        remember(named, cache_dir, key, found.searched, read)
     except OSError as error:
         remark("not remembered for the next time", error)
-    return Location(folder, root, is_cached=True)
+    return Location(folder, named, is_cached=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +15,7 @@ from ascend_sn.errors import StoreError, UnknownNameError
 from ascend_sn.model.manifest import Manifest
 from ascend_sn.model.tables import BY_NAME
 from ascend_sn.store.ingest import WHOLE_INPUT
+from ascend_sn.store.input import Input
 from ascend_sn.store.jobs import jobs_of
 from ascend_sn.store.locate import locate
 from ascend_sn.store.parquet import connected, is_small, show_table
@@ -30,7 +32,7 @@ class Run:
 
     Attributes:
         path: The run folder.
-        input: What the user opened.
+        input: What the user opened: one path, or several.
         manifest: Its manifest, upgraded to this version.
         files: The Parquet files of each table.
         assumed_ranks: Profiles whose files state no rank and that are shown as rank 0.
@@ -38,9 +40,9 @@ class Run:
         job: Name of the job whose profiles are visible; None where all are.
     """
 
-    def __init__(self, path: Path, input_path: Path, *, job: str | None = None) -> None:
+    def __init__(self, path: Path, named: Input, *, job: str | None = None) -> None:
         self.path = path
-        self.input = input_path
+        self.input = named
         self.job = job
         self.manifest: Manifest = load_manifest(path)
         visible = {profile.profile_id for profile in self.manifest.profiles if job in (None, profile.job)}
@@ -103,18 +105,26 @@ class Run:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Run({str(self.input)!r}, profiles={len(self.manifest.profiles)})"
+        paths = ", ".join(repr(str(path)) for path in self.input.paths)
+        return f"Run({paths}, profiles={len(self.manifest.profiles)})"
 
 
 def open_run(
-    path: str | Path, *, job: str | None = None, cache_dir: str | Path | None = None, progress: Progress | None = None
+    path: str | Path | Sequence[str | Path],
+    *more: str | Path,
+    job: str | None = None,
+    cache_dir: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Run:
     """Open anything that the readers understand, a tree of it, or a run folder of ours.
 
     Foreign input is read once into the cache; an unchanged input is not read again. Nothing is written into it.
+    Several paths, such as the rank folders of a run, are read as the folder that they share would be, if it held
+    nothing else; what is named twice counts once.
 
     Args:
-        path: File or folder.
+        path: File or folder, or a sequence of them.
+        more: Further ones.
         job: Show only this one of `Run.jobs`, where the input holds several that have nothing to do with each other.
         cache_dir: The cache; default `$ASCEND_SN_CACHE_DIR`, else `$XDG_CACHE_HOME/ascend-sn`.
         progress: Called while reading, see `ingest.Progress`.
@@ -124,13 +134,14 @@ def open_run(
         RunVersionError: A run folder of a newer version.
         UnknownNameError: No job of that name.
         StoreError: A run folder in which files are missing or damaged, or a cache that cannot be written.
+        UsageError: A run folder of ours among several paths, or a cache inside the input.
     """
     cache = None if cache_dir is None else Path(cache_dir)
-    location = locate(path, cache_dir=cache, progress=progress)
+    location = locate(path, *more, cache_dir=cache, progress=progress)
     try:
         return Run(location.folder, location.input, job=job)
     except StoreError:
         if not location.discard():
             raise
-    location = locate(path, cache_dir=cache, progress=progress)
+    location = locate(path, *more, cache_dir=cache, progress=progress)
     return Run(location.folder, location.input, job=job)

@@ -11,6 +11,7 @@ from ascend_sn.cli.analyze import analyze
 from ascend_sn.cli.opening import input_of
 from ascend_sn.errors import UsageError
 from ascend_sn.report.language import Language
+from ascend_sn.store.input import Input
 
 
 def parsed(*words: str) -> dict[str, object]:
@@ -37,7 +38,7 @@ def test_a_switch_works_with_and_without_a_value(words: tuple[str, ...], value: 
     parameters = parsed(*words)
 
     assert parameters["memory_report"] is value
-    assert parameters["path"] == Path("d")
+    assert parameters["paths"] == (Path("d"),)
 
 
 @pytest.mark.parametrize(
@@ -48,12 +49,12 @@ def test_dashes_and_underscores_are_the_same(words: tuple[str, ...]) -> None:
 
 
 def test_values_keep_their_underscores() -> None:
-    assert parsed("--input", "a_b-c", "--output", "x_y.html")["input_path"] == Path("a_b-c")
+    assert parsed("--input", "a_b-c", "--output", "x_y.html")["input_paths"] == (Path("a_b-c"),)
     assert parsed("--input=a_b", "--output=x_y.html")["output"] == Path("x_y.html")
 
 
 def test_what_stands_behind_two_dashes_is_a_path() -> None:
-    assert parsed("--", "--odd_name")["path"] == Path("--odd_name")
+    assert parsed("--", "--odd_name")["paths"] == (Path("--odd_name"),)
 
 
 def test_the_language_is_that_of_the_program_unless_one_is_named() -> None:
@@ -63,10 +64,12 @@ def test_the_language_is_that_of_the_program_unless_one_is_named() -> None:
 
 
 def test_a_path_and_input_mean_the_same() -> None:
-    assert input_of(Path("a"), None) == input_of(None, Path("a")) == input_of(Path("a"), Path("a")) == Path("a")
+    a, b = Path("a"), Path("b")
+
+    assert input_of([a], []) == input_of([], [a]) == input_of([a], [a]) == Input((a,))
+    assert input_of([a], [b]) == input_of([a, b], []) == Input((a, b))
 
 
-@pytest.mark.parametrize(("path", "input_path"), [(None, None), (Path("a"), Path("b"))])
-def test_no_input_and_two_inputs_are_refused(path: Path | None, input_path: Path | None) -> None:
+def test_no_input_is_refused() -> None:
     with pytest.raises(UsageError):
-        input_of(path, input_path)
+        input_of([], [])

@@ -12,6 +12,7 @@ from ascend_sn.report.assemble import assemble
 from ascend_sn.report.document import Document
 from ascend_sn.report.language import Code, Language
 from ascend_sn.store import Run
+from ascend_sn.store.input import Input
 from tests.timeline import empty_tables, insert, timeline
 
 __all__ = ["DrawnRun", "add_rank", "drawn_document", "nothing", "two_ranks"]
@@ -21,7 +22,8 @@ class DrawnRun(Run):
     """A run on the tables of a connection."""
 
     def __init__(self, db: DuckDBPyConnection, name: str = "drawn") -> None:
-        self.path = self.input = Path(name)
+        self.path = Path(name)
+        self.input = Input.of(name)
         self.db = db
         self.job = None
         self.manifest = Manifest(

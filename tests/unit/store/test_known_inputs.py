@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ascend_sn.store import known_inputs
+from ascend_sn.store.input import Input
 from ascend_sn.store.known_inputs import recall, remember
 
 KEY = "input-state"
@@ -35,17 +36,17 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def kept(tree: Path, cache: Path) -> None:
     searched = [tree, tree / "rank0", tree / "empty", tree / "notes.txt"]
-    remember(tree, cache, KEY, searched, [tree / "rank0" / "trace.json"])
+    remember(Input.of(tree), cache, KEY, searched, [tree / "rank0" / "trace.json"])
 
 
 def test_an_unchanged_input_is_recalled(tree: Path, cache: Path) -> None:
     kept(tree, cache)
 
-    assert recall(tree, cache) == cache / "runs" / KEY
+    assert recall(Input.of(tree), cache) == cache / "runs" / KEY
 
 
 def test_an_input_never_opened_is_not(tree: Path, cache: Path) -> None:
-    assert recall(tree, cache) is None
+    assert recall(Input.of(tree), cache) is None
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {
@@ -64,7 +65,7 @@ def test_any_change_is_noticed(change: Callable[[Path], object], tree: Path, cac
 
     change(tree)
 
-    assert recall(tree, cache) is None
+    assert recall(Input.of(tree), cache) is None
 
 
 def test_a_change_behind_an_old_time_stamp_is_noticed(tree: Path, cache: Path) -> None:
@@ -76,7 +77,7 @@ def test_a_change_behind_an_old_time_stamp_is_noticed(tree: Path, cache: Path) -
         file.write("[9")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
-    assert recall(tree, cache) is None
+    assert recall(Input.of(tree), cache) is None
 
 
 def test_a_run_that_left_the_cache_is_not_recalled(tree: Path, cache: Path) -> None:
@@ -84,7 +85,7 @@ def test_a_run_that_left_the_cache_is_not_recalled(tree: Path, cache: Path) -> N
 
     (cache / "runs" / KEY / "manifest.json").unlink()
 
-    assert recall(tree, cache) is None
+    assert recall(Input.of(tree), cache) is None
 
 
 def test_what_other_code_made_is_not_recalled(tree: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,19 +93,19 @@ def test_what_other_code_made_is_not_recalled(tree: Path, cache: Path, monkeypat
 
     monkeypatch.setattr(known_inputs, "code_state", lambda: "another state")
 
-    assert recall(tree, cache) is None
+    assert recall(Input.of(tree), cache) is None
 
 
 def test_a_file_given_alone_is_recalled_with_what_it_belongs_to(tree: Path, cache: Path) -> None:
     path = tree / "rank0" / "trace.json"
     beside = tree / "rank0" / "names.json"
     beside.write_text("{}")
-    remember(path, cache, KEY, [], [path, beside])
-    assert recall(path, cache) == cache / "runs" / KEY
+    remember(Input.of(path), cache, KEY, [], [path, beside])
+    assert recall(Input.of(path), cache) == cache / "runs" / KEY
 
     beside.write_text("{1}")
 
-    assert recall(path, cache) is None
+    assert recall(Input.of(path), cache) is None
 
 
 def test_a_folder_that_just_changed_is_not_trusted(tree: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,4 +113,4 @@ def test_a_folder_that_just_changed_is_not_trusted(tree: Path, cache: Path, monk
 
     kept(tree, cache)
 
-    assert recall(tree, cache) is None
+    assert recall(Input.of(tree), cache) is None

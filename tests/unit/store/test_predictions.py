@@ -9,6 +9,7 @@ import pytest
 from ascend_sn.model.predictions import PREDICTIONS_VERSION, Prediction, Predictions
 from ascend_sn.report.predictions import predictions_of
 from ascend_sn.store import Location
+from ascend_sn.store.input import Input
 from ascend_sn.store.predictions import keep_predictions, kept_predictions
 from tests.unit.report.drawn import drawn_document
 
@@ -23,7 +24,7 @@ MADE = Predictions(version=PREDICTIONS_VERSION, tool_version="0", made_ns=5, inp
 def test_what_was_predicted_comes_back(tmp_path: Path, is_cached: bool) -> None:
     run, cache = tmp_path / "run", tmp_path / "cache"
     run.mkdir()
-    location = Location(run, run, is_cached=is_cached)
+    location = Location(run, Input.of(run), is_cached=is_cached)
 
     keep_predictions(location, MADE, cache_dir=cache)
 
@@ -32,7 +33,7 @@ def test_what_was_predicted_comes_back(tmp_path: Path, is_cached: bool) -> None:
 
 
 def test_jobs_are_kept_apart(tmp_path: Path) -> None:
-    location = Location(tmp_path, tmp_path, is_cached=True)
+    location = Location(tmp_path, Input.of(tmp_path), is_cached=True)
 
     keep_predictions(location, MADE)
 
@@ -43,7 +44,7 @@ def test_jobs_are_kept_apart(tmp_path: Path) -> None:
     "text", [b"", b"{}", b'{"version": 99, "tool_version": "9", "made_ns": 1, "input": "", "job": ""}']
 )
 def test_what_cannot_be_read_is_as_good_as_none(tmp_path: Path, text: bytes) -> None:
-    location = Location(tmp_path, tmp_path, is_cached=True)
+    location = Location(tmp_path, Input.of(tmp_path), is_cached=True)
     keep_predictions(location, MADE)
     (kept,) = (tmp_path / "results").iterdir()
     kept.write_bytes(text)
@@ -53,7 +54,7 @@ def test_what_cannot_be_read_is_as_good_as_none(tmp_path: Path, text: bytes) -> 
 
 def test_a_cache_that_cannot_be_written_costs_nothing_but_the_record(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("in the way")
-    location = Location(tmp_path, tmp_path, is_cached=True)
+    location = Location(tmp_path, Input.of(tmp_path), is_cached=True)
 
     keep_predictions(location, MADE)
 
