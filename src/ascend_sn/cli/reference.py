@@ -60,9 +60,9 @@ def _cli_page() -> str:
         "<!-- Made by `python -m ascend_sn.cli.reference docs/reference` from the options and catalogues. -->",
         "",
         "A path given with `--input` or as an argument means the same; several are read as one input. Options take "
-        "dashes and underscores alike (`--top-k`, `--top_k`); a switch works with and without `True`. Results go to standard output, words "
-        "about the work to standard error. Nothing is ever written into the input, except a file that `--output` "
-        "names there.",
+        "dashes and underscores alike (`--top-k`, `--top_k`); a switch works with and without `True`. Results go to "
+        "standard output, words about the work to standard error. Nothing is ever written into the input, except a "
+        "file that `--output` names there.",
         "",
         "| command | what it shows |",
         "|---|---|",
