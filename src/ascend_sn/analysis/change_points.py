@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import erfc, sqrt
 from typing import Final, NamedTuple
 
@@ -23,6 +24,8 @@ MAX_VALUES: Final = 1_000
 """Longer series are looked at in blocks of equal length, by their medians."""
 
 Reals = npt.NDArray[np.float64]
+Test = Callable[[npt.ArrayLike, npt.ArrayLike], float]
+"""Two sides to the probability that they differ so much by chance."""
 
 
 class ChangePoint(NamedTuple):
@@ -34,23 +37,44 @@ class ChangePoint(NamedTuple):
     chance: float
 
 
-def change_points(values: npt.ArrayLike) -> list[ChangePoint]:
+class _Rule(NamedTuple):
+    """Which changes count."""
+
+    chance_below: float
+    change_at_least: float
+    test: Test
+
+
+def change_points(
+    values: npt.ArrayLike,
+    *,
+    chance_below: float = CHANCE_BELOW,
+    change_at_least: float = CHANGE_AT_LEAST,
+    test: Test | None = None,
+) -> list[ChangePoint]:
     """Return the changes of level, in order.
 
     Divides the series where the energy distance between the two sides is largest (E-divisive, Matteson and James 2014,
     with exponent 1), as long as a two-sided rank-sum test of the sides gives p < 0.001 and their medians differ by 2 %.
+
+    Args:
+        values: The series.
+        chance_below: Another bound for the probability.
+        change_at_least: Another share of the median.
+        test: Another test of two sides; default `rank_sum_p`.
     """
+    rule = _Rule(chance_below, change_at_least, test or rank_sum_p)
     series = np.asarray(values, np.float64)
     block = -(-len(series) // MAX_VALUES) if len(series) else 1
     if block > 1:
         whole = len(series) // block * block
         series = np.median(series[:whole].reshape(-1, block), axis=1)
-    cuts = [0, *_cuts(series, 0, len(series)), len(series)]
+    cuts = [0, *_cuts(series, 0, len(series), rule), len(series)]
     found = []
     for low, cut, high in zip(cuts[:-2], cuts[1:-1], cuts[2:], strict=True):
         before, after = series[low:cut], series[cut:high]
         found.append(
-            ChangePoint(cut * block, float(np.median(before)), float(np.median(after)), rank_sum_p(before, after))
+            ChangePoint(cut * block, float(np.median(before)), float(np.median(after)), rule.test(before, after))
         )
     return found
 
@@ -73,17 +97,17 @@ def rank_sum_p(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     return erfc(abs(score) / sqrt(variance) / sqrt(2))
 
 
-def _cuts(series: Reals, low: int, high: int) -> list[int]:
+def _cuts(series: Reals, low: int, high: int, rule: _Rule) -> list[int]:
     part = series[low:high]
     if len(part) < 2 * SEGMENT_AT_LEAST:
         return []
     at = _best(part)
     before, after = part[:at], part[at:]
     middle = float(np.median(before))
-    enough = abs(float(np.median(after)) - middle) >= CHANGE_AT_LEAST * abs(middle)
-    if not enough or rank_sum_p(before, after) >= CHANCE_BELOW:
+    enough = abs(float(np.median(after)) - middle) >= rule.change_at_least * abs(middle)
+    if not enough or rule.test(before, after) >= rule.chance_below:
         return []
-    return [*_cuts(series, low, low + at), low + at, *_cuts(series, low + at, high)]
+    return [*_cuts(series, low, low + at, rule), low + at, *_cuts(series, low + at, high, rule)]
 
 
 def _best(part: Reals) -> int:

@@ -159,7 +159,7 @@ def null_test(runs: Sequence[RunFigures], limits: Mapping[str, float]) -> NullTe
 def _by_runs(samples: Samples, generator: np.random.Generator) -> tuple[Samples, Samples]:
     order = generator.permutation(len(samples.runs))
     half = len(order) // 2
-    halves = order[:half], order[half : 2 * half]
+    halves = np.sort(order[:half]), np.sort(order[half : 2 * half])
     first, second = (
         Samples(samples.runs[part], tuple(samples.steps[at] for at in part) if samples.steps else ()) for part in halves
     )

@@ -6,6 +6,7 @@ whose 95 % interval leaves no doubt about its direction.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final, Literal
 
@@ -13,6 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ascend_sn.compare.drift import dependence, drift_margin, prediction_margin, recorded_in_turn, widening
 from ascend_sn.compare.figures import RunFigures
 from ascend_sn.compare.metrics import Metric, Samples
 from ascend_sn.compare.statistics import (
@@ -25,9 +27,11 @@ from ascend_sn.compare.statistics import (
     runs_needed,
 )
 
-__all__ = ["MIN_RUNS", "MIN_STEPS", "Judgement", "Verdict", "judge", "judged"]
+__all__ = ["MIN_RUNS", "MIN_STEPS", "Judgement", "Method", "Verdict", "judge", "judged"]
 
 Reals = npt.NDArray[np.float64]
+
+Method = Literal["runs", "prediction", "steps", "none"]
 
 Verdict = Literal["regression", "possible", "inconclusive", "no change", "improved"]
 
@@ -38,6 +42,7 @@ MIN_STEPS: Final = 5
 """Steady steps per side (epochs, for their time) below which steps say nothing about chance."""
 
 _CLOSE: Final = 1e-9
+_LARGE: Final = 50.0
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,12 +63,15 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         limit: Change from which on it is a regression; null where it is not judged.
         verdict: See `judge`; null where it is not judged.
         confidence: `low` where steps stand for runs.
-        method: `runs` are the samples, `steps`, or `none`: one value a side.
+        method: `runs` are the samples; `prediction`: runs of the baseline say where a further one would lie; `steps`;
+            or `none`: one value a side.
         base_count: Samples of the baseline.
         candidate_count: Samples of the candidate.
         p_value: One-sided exact rank test that the candidate is worse; null unless runs are the samples.
         variation_ratio: Coefficient of variation between the samples, the larger of both sides.
         more_runs: How many more runs per side would settle it; null where it is settled.
+        drift_ratio: Share of a run that is taken to be that of the run before it, by which the interval is wider; null
+            where runs are not the samples, or both sides were recorded in turn.
     """
 
     metric: str
@@ -80,12 +88,13 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     limit: float | None
     verdict: Verdict | None
     confidence: Literal["normal", "low"]
-    method: Literal["runs", "steps", "none"]
+    method: Method
     base_count: int
     candidate_count: int
     p_value: float | None
     variation_ratio: float
     more_runs: int | None
+    drift_ratio: float | None = None
 
 
 def judge(
@@ -93,8 +102,10 @@ def judge(
 ) -> Judgement | None:
     """Judge one metric; None where a run of either side does not have it.
 
-    With five runs a side their values are the samples, else the steady steps of all runs of a side, drawn in blocks;
-    then the confidence is low. What has one value a run and varies little by itself (memory) is then judged by the
+    With five runs a side their values are the samples; unless both sides were recorded in turn, the interval allows for
+    a machine that drifts. With five runs of the baseline and fewer of the candidate, the interval is that in which
+    further runs of the baseline lie; else the steady steps of all runs of a side are drawn in blocks. In both cases
+    the confidence is low. What has one value a run and varies little by itself (memory) is then judged by the
     limit alone. Verdicts: `regression`: worse by the limit or more, and the interval is on the worse side of no change;
     `possible`: worse by as much, but the interval is not, or there is none; `improved`: better by the limit, and the
     interval is on that side; `no change`: the interval lies within the limit on both sides, or both sides are the same
@@ -106,28 +117,27 @@ def judge(
         candidate: Runs of the candidate.
         limit: Change from which on it is a regression, 0.1 for 10 % or 10 points; None: only say what changed.
     """
-    before, after = metric.samples(base), metric.samples(candidate)
-    return None if before is None or after is None else judged(metric, before, after, limit)
+    turns = recorded_in_turn([run.start_ns for run in base], [run.start_ns for run in candidate])
+    before, after = metric.samples(_by_start(base)), metric.samples(_by_start(candidate))
+    return None if before is None or after is None else judged(metric, before, after, limit, in_turn=turns)
 
 
-def judged(metric: Metric, base: Samples, candidate: Samples, limit: float | None) -> Judgement:
-    """Judge one metric from its samples; see `judge`."""
-    by_runs = len(base.runs) >= MIN_RUNS and len(candidate.runs) >= MIN_RUNS
-    sides = [_Side(metric, side, by_runs, SEED + at) for at, side in enumerate((base, candidate))]
-    before, after = sides
+def judged(
+    metric: Metric, base: Samples, candidate: Samples, limit: float | None, *, in_turn: bool = False
+) -> Judgement:
+    """Judge one metric from its samples, runs in the order of recording; see `judge`."""
+    method = _method(base, candidate)
+    by_runs = method == "runs"
+    has_values = method in ("runs", "prediction")
+    before, after = (_Side(metric, side, has_values, SEED + at) for at, side in enumerate((base, candidate)))
     relative = metric.change == "relative"
     change = _change(before.value, after.value, relative)
-    known = before.replicates is not None and after.replicates is not None
-    low, high = (
-        interval_of(_change(before.replicates, after.replicates, relative)) if known else (None, None)  # type: ignore[arg-type]
-    )
-    method: Literal["runs", "steps", "none"] = (
-        "runs" if by_runs else "steps" if base.steps and candidate.steps else "none"
-    )
+    drift = dependence([base.runs, candidate.runs]) if by_runs and not in_turn else None
+    low, high = _interval(metric, base, candidate, before, after, method, drift)
     verdict: Verdict | None = None
     if limit is not None:
         verdict = "no change" if _same(base, candidate) else _verdict(change, low, high, limit, metric, method)
-    variation = max(before.variation, after.variation)
+    variation = before.variation if method == "prediction" else max(before.variation, after.variation)
     scale = 1.0 if relative else max(abs(before.value), _CLOSE)
     fewest = min(len(base.runs), len(candidate.runs))
     return Judgement(
@@ -150,8 +160,54 @@ def judged(metric: Metric, base: Samples, candidate: Samples, limit: float | Non
         candidate_count=after.count,
         p_value=_p_value(base.runs, candidate.runs, metric) if by_runs else None,
         variation_ratio=variation,
-        more_runs=None if limit is None else _more_runs(verdict, by_runs, variation, limit / scale, fewest),
+        more_runs=None if limit is None else _more_runs(verdict, by_runs, variation, limit / scale, fewest, in_turn),
+        drift_ratio=drift,
     )
+
+
+def _method(base: Samples, candidate: Samples) -> Method:
+    if len(base.runs) >= MIN_RUNS:
+        return "runs" if len(candidate.runs) >= MIN_RUNS else "prediction"
+    return "steps" if base.steps and candidate.steps else "none"
+
+
+def _interval(
+    metric: Metric, base: Samples, candidate: Samples, before: _Side, after: _Side, method: Method, drift: float | None
+) -> tuple[float, float] | tuple[None, None]:
+    """The 95 % interval of the change; wider where a drift may have made it."""
+    relative = metric.change == "relative"
+    change = float(_change(before.value, after.value, relative))
+    if method == "prediction":
+        runs = _scaled(base.runs, relative)
+        return _around(change, prediction_margin(runs, len(candidate.runs)), relative)
+    if before.replicates is None or after.replicates is None:
+        return None, None
+    low, high = interval_of(_change(before.replicates, after.replicates, relative))
+    if drift is None:
+        return low, high
+    factor = widening(drift)
+    margin = drift_margin(_scaled(base.runs, relative), _scaled(candidate.runs, relative), drift)
+    least, most = _around(change, margin, relative)
+    return min(change - (change - low) * factor, least), max(change + (high - change) * factor, most)
+
+
+def _scaled(values: Reals, relative: bool) -> Reals:
+    """Logarithms, where changes are relative."""
+    return np.log(np.maximum(values, _CLOSE)) if relative else values
+
+
+def _around(change: float, margin: float, relative: bool) -> tuple[float, float]:
+    if not relative:
+        return change - margin, change + margin
+    factor = math.exp(min(margin, _LARGE))
+    return (1 + change) / factor - 1, (1 + change) * factor - 1
+
+
+def _by_start(runs: Sequence[RunFigures]) -> list[RunFigures]:
+    """By time, where all starts are known."""
+    if any(run.start_ns is None for run in runs):
+        return list(runs)
+    return sorted(runs, key=lambda run: run.start_ns or 0)
 
 
 class _Side:
@@ -188,17 +244,19 @@ def _change(base: Reals | float, candidate: Reals | float, relative: bool) -> Re
     return np.where(after == before, 0.0, after / np.maximum(before, _CLOSE) - 1)
 
 
-def _more_runs(verdict: Verdict | None, by_runs: bool, variation: float, limit: float, fewest: int) -> int | None:
+def _more_runs(
+    verdict: Verdict | None, by_runs: bool, variation: float, limit: float, fewest: int, in_turn: bool
+) -> int | None:
     """How many more runs per side would settle it; a limit on shares is given as a share of the baseline's."""
     if verdict == "regression" and not by_runs:
         return max(1, MIN_RUNS - fewest)
     if verdict in ("possible", "inconclusive"):
-        return max(1, runs_needed(variation, limit) - fewest)
+        return max(1, runs_needed(variation, limit, in_turn=in_turn) - fewest)
     return None
 
 
 def _verdict(
-    change: Reals, low: float | None, high: float | None, limit: float, metric: Metric, method: str
+    change: Reals, low: float | None, high: float | None, limit: float, metric: Metric, method: Method
 ) -> Verdict:
     """Decide in the direction that is worse; `best` is a change of the limit the other way."""
     relative = metric.change == "relative"

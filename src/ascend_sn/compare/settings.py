@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from ascend_sn.compare.metrics import DEFAULT_LIMITS, metric_of
-from ascend_sn.errors import UnknownNameError, UsageError
+from ascend_sn.compare.settings_file import FILE_NAME, settings_table
+from ascend_sn.errors import UsageError
 
-__all__ = ["FILE_NAME", "GateSettings"]
-
-FILE_NAME: Final = "ascend-sn.toml"
-"""The user's settings; `[gate]` in it is ours."""
+__all__ = ["GateSettings"]
 
 _OFF: Final = "off"
 _SWITCHES: Final = ("strict", "require_confidence")
@@ -44,8 +41,7 @@ class GateSettings:
         Raises:
             UsageError: The file sets something that is not there.
         """
-        file = folder / FILE_NAME
-        return cls()._with_file(file) if file.is_file() else cls()
+        return cls()._with_file(folder / FILE_NAME)
 
     def with_limits(self, options: Iterable[str]) -> GateSettings:
         """Return them with limits of the form `METRIC=PERCENT` (or points), `METRIC=off` for none.
@@ -101,15 +97,7 @@ class GateSettings:
         return replace(self, limits=limits, declared=self.declared | {metric.name})
 
     def _with_file(self, path: Path) -> GateSettings:
-        try:
-            found: Any = tomllib.loads(path.read_text("utf-8")).get("gate", {})
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise UsageError(f"{path}: cannot be used: {str(error).splitlines()[0]}") from error
-        if not isinstance(found, dict):
-            raise UsageError(f"{path}: [gate] is not a table")
-        for name in found:
-            if name not in _KNOWN:
-                raise UnknownNameError("setting in [gate]", name, _KNOWN, None)
+        found = settings_table(path, "gate", _KNOWN)
         settings = self
         limits = found.get("limits", {})
         if not isinstance(limits, dict):

@@ -18,6 +18,7 @@ __all__ = [
     "SEED",
     "block_length",
     "block_replicates",
+    "doubled_midranks",
     "holm",
     "interval_of",
     "mann_whitney_greater",
@@ -43,9 +44,12 @@ _AT_ONCE: Final = 4_000_000
 _EXACT_UP_TO: Final = 60
 """Samples of both sides for which all orders are counted; beyond, their number is so large that a normal curve fits."""
 
-_RUNS_BY_VARIATION: Final = ((0.02, 7), (0.05, 10), (0.10, 20))
+_RUNS_IN_TURN: Final = ((0.02, 7), (0.05, 10), (0.10, 20))
 """Coefficient of variation between runs, and the runs per side that find +15 % at a limit of +10 % in 85 of 100 cases
 with at most one false alarm."""
+
+_RUNS_ONE_AFTER_THE_OTHER: Final = ((0.02, 7), (0.05, 10), (0.10, 30))
+"""The same, where the interval allows for a drift between the sides."""
 
 _LIMIT_THERE: Final = 0.10
 _ROUNDING: Final = 1e-9
@@ -127,7 +131,7 @@ def mann_whitney_greater(base: Sequence[float], candidate: Sequence[float]) -> f
     Beyond, a normal curve with correction for ties and continuity stands for them.
     """
     values = np.concatenate([np.asarray(base, np.float64), np.asarray(candidate, np.float64)])
-    doubled = _doubled_midranks(values)
+    doubled = doubled_midranks(values)
     observed = int(doubled[len(base) :].sum())
     if len(values) <= _EXACT_UP_TO:
         return _exact_p(doubled, len(candidate), observed)
@@ -140,7 +144,7 @@ def mann_whitney_greater(base: Sequence[float], candidate: Sequence[float]) -> f
     return 0.5 * math.erfc((observed - mean - 1) / math.sqrt(2 * variance))
 
 
-def _doubled_midranks(values: Reals) -> npt.NDArray[np.int64]:
+def doubled_midranks(values: Reals) -> npt.NDArray[np.int64]:
     """Twice the rank of each value, from 2; equal values share the mean of their ranks."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
@@ -169,7 +173,7 @@ def robust_variation(values: Sequence[float]) -> float:
     return 1.4826 * float(np.median(np.abs(array - middle))) / abs(middle) if middle else 0.0
 
 
-def runs_needed(variation: float, limit: float) -> int:
+def runs_needed(variation: float, limit: float, *, in_turn: bool = False) -> int:
     """Return how many runs per side find a change of one and a half times the limit in 85 of 100 cases.
 
     Taken from the simulation in `docs/explanation/gate-statistics.md`, between its points along a straight line; what
@@ -178,14 +182,16 @@ def runs_needed(variation: float, limit: float) -> int:
     Args:
         variation: Coefficient of variation between runs.
         limit: The change that is allowed, 0.1 for 10 %.
+        in_turn: Whether both sides are recorded in turn, so that no drift has to be allowed for.
     """
+    table = _RUNS_IN_TURN if in_turn else _RUNS_ONE_AFTER_THE_OTHER
     scaled = variation * _LIMIT_THERE / limit if limit > 0 else math.inf
     if math.isinf(scaled):
-        return _RUNS_BY_VARIATION[-1][1]
-    (last, most) = _RUNS_BY_VARIATION[-1]
+        return table[-1][1]
+    (last, most) = table[-1]
     if scaled > last:
         return math.ceil(most * (scaled / last) ** 2 - _ROUNDING)
-    points, counts = zip(*_RUNS_BY_VARIATION, strict=True)
+    points, counts = zip(*table, strict=True)
     return math.ceil(float(np.interp(scaled, points, counts)) - _ROUNDING)
 
 

@@ -62,7 +62,7 @@ def metric_cells(one: Judgement, language: Language) -> tuple[str, ...]:
     base, candidate = spread_text(one, one.base_spread), spread_text(one, one.candidate_spread)
     spread = ""
     if base or candidate:
-        known = "compare.spread-runs" if one.method == "runs" else "compare.spread-steps"
+        known = "compare.spread-runs" if one.method in ("runs", "prediction") else "compare.spread-steps"
         name = metric_text(one.metric, language)
         spread = language.text(known, metric=name, base=base or "-", candidate=candidate or "-")
     return (

@@ -271,12 +271,17 @@ def _judgement_sentence(one: Judgement) -> Message:
 
 
 def _confidence(judgements: Iterable[Judgement]) -> list[Message]:
-    """Say that steps stand for runs, and how many more runs would settle it."""
-    steps = [one for one in judgements if one.method == "steps"]
-    more = max((one.more_runs for one in judgements if one.more_runs is not None), default=None)
+    """Say what the interval does not hold or allows for, and how many more runs would settle it."""
+    judged = list(judgements)
+    more = max((one.more_runs for one in judged if one.more_runs is not None), default=None)
     said = []
-    if steps:
+    if any(one.method == "steps" for one in judged):
         said.append(Message("compare.said.low-confidence"))
+    predicted = [one.base_count for one in judged if one.method == "prediction"]
+    if predicted:
+        said.append(Message("compare.said.prediction", {"count": max(predicted)}))
+    if any(one.drift_ratio is not None and one.verdict in ("possible", "inconclusive") for one in judged):
+        said.append(Message("compare.said.drift"))
     if more is not None:
         said.append(Message("compare.said.more-runs", {"count": more}))
     return said

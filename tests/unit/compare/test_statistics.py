@@ -145,7 +145,12 @@ def test_long_runs_are_drawn_in_batches_and_cut_to_their_last_steps() -> None:
     ],
 )
 def test_runs_needed_are_those_of_the_simulation(variation: float, limit: float, runs: int) -> None:
-    assert runs_needed(variation, limit) == runs
+    assert runs_needed(variation, limit, in_turn=True) == runs
+
+
+def test_without_recording_in_turn_it_takes_more_runs() -> None:
+    assert runs_needed(0.02, 0.1) == runs_needed(0.02, 0.1, in_turn=True)
+    assert runs_needed(0.1, 0.1) > runs_needed(0.1, 0.1, in_turn=True)
 
 
 def test_holm_corrects_step_by_step() -> None:
