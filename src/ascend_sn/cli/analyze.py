@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ascend_sn.cli.advice import check_rule, print_explanation, reaches
-from ascend_sn.cli.command import GuideCommand, common_options, job_option, switch
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, common_options, job_option, switch
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import check_output, print_document, write_document
 from ascend_sn.report.language import Language
@@ -17,7 +17,7 @@ from ascend_sn.report.language import Language
 @click.command(cls=GuideCommand)
 @common_options()
 @job_option()
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="cli.option.output")
+@click.option("--output", type=ANY_PATH, metavar="FILE", help="cli.option.output")
 @click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="cli.option.top-k")
 @click.option("--op-time-threshold", type=click.FloatRange(min=0), metavar="MS", help="cli.option.op-time-threshold")
 @switch("--memory-report", help="cli.option.memory-report")

@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from ascend_sn.cli.command import GuideCommand, language_option
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option
 from ascend_sn.cli.infer import profile_and_show
 from ascend_sn.errors import ProfilerError, UsageError
 from ascend_sn.report.language import Language
@@ -28,13 +28,13 @@ class VendorCommand(GuideCommand):
 
 
 @click.command(cls=VendorCommand, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-@click.option("--model", required=True, type=click.Path(path_type=Path), metavar="FILE", help="cli.option.infer-model")
+@click.option("--model", required=True, type=ANY_PATH, metavar="FILE", help="cli.option.infer-model")
 @click.option("--framework", type=int, default=_ONNX, help="cli.option.atc-framework")
 @click.option("--output", metavar="NAME", help="cli.option.atc-output")
 @click.option("--soc_version", metavar="CHIP", help="cli.option.atc-soc")
 @click.option("--profiling_mode", metavar="MODE", help="cli.option.atc-mode")
 @click.option(
-    "--profiling_output", type=click.Path(path_type=Path), default=Path("ascend_inference"), metavar="DIR",
+    "--profiling_output", type=ANY_PATH, default=Path("ascend_inference"), metavar="DIR",
     help="cli.option.infer-output",
 )  # fmt: skip
 @language_option()

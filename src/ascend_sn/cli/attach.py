@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from ascend_sn.cli.command import GuideCommand, language_option
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option
 from ascend_sn.errors import ProfilerStateError
 from ascend_sn.report.language import Language
 
@@ -25,7 +25,7 @@ _PATIENCE_S: Final = 60.0
 @click.argument("pid", nargs=-1, required=True, type=int)
 @click.argument("action", type=click.Choice(["start", "stop", "status"]))
 @click.option("--step", type=click.IntRange(min=0), metavar="N", help="cli.option.attach-step")
-@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="cli.option.attach-output")
+@click.option("--output", type=ANY_PATH, metavar="DIR", help="cli.option.attach-output")
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), help="cli.option.format")
 @language_option()
 def attach(

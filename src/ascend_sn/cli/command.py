@@ -11,6 +11,7 @@ import click
 from ascend_sn.report.language import CODES, Language
 
 __all__ = [
+    "ANY_PATH",
     "GuideCommand",
     "common_options",
     "input_option",
@@ -25,6 +26,9 @@ __all__ = [
 _SWITCH_WORDS: Final = frozenset({"true", "false", "1", "0", "yes", "no", "on", "off", "t", "f", "y", "n"})
 
 Decorator = Callable[[Any], Any]
+
+ANY_PATH: Final = click.Path(path_type=Path, readable=False)
+"""Whoever opens the path says what is wrong with it, in one line."""
 
 
 class GuideCommand(click.Command):
@@ -73,7 +77,7 @@ def common_options(*, formats: tuple[str, ...] = ("text", "json")) -> Decorator:
     options = (
         input_options(),
         click.option("--format", "output_format", type=click.Choice(formats), help="cli.option.format"),
-        click.option("--cache-dir", type=click.Path(path_type=Path), metavar="DIR", help="cli.option.cache-dir"),
+        click.option("--cache-dir", type=ANY_PATH, metavar="DIR", help="cli.option.cache-dir"),
         switch("--strict", help="cli.option.strict"),
         language_option(),
     )
@@ -88,15 +92,14 @@ def common_options(*, formats: tuple[str, ...] = ("text", "json")) -> Decorator:
 
 def input_options() -> Decorator:
     """Paths as arguments, or with `--input`, which may be repeated; several are read as one input."""
-    argument = click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
+    argument = click.argument("paths", nargs=-1, metavar="[PATH]...", type=ANY_PATH)
     option = input_option()
     return lambda command: argument(option(command))
 
 
 def input_option() -> Decorator:
     """`--input`, which may be repeated."""
-    path = click.Path(path_type=Path)
-    return click.option("--input", "input_paths", multiple=True, type=path, metavar="PATH", help="cli.option.input")
+    return click.option("--input", "input_paths", multiple=True, type=ANY_PATH, metavar="PATH", help="cli.option.input")
 
 
 def job_option() -> Decorator:

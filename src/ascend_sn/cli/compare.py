@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from ascend_sn.cli.command import GuideCommand, language_option, switch
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option, switch
 from ascend_sn.cli.comparing import audit_of, measured_side, recoveries_of
 from ascend_sn.cli.output import check_output, write_text
 from ascend_sn.errors import NotComparableError, UsageError
@@ -23,19 +23,17 @@ SUFFIXES: Final = (".md", ".json")
 
 
 @click.command(cls=GuideCommand)
-@click.argument("runs", nargs=-1, metavar="BASE CAND", type=click.Path(path_type=Path))
-@click.option("--baseline", multiple=True, type=click.Path(path_type=Path), metavar="PATH", help="cli.option.baseline")
-@click.option(
-    "--candidate", multiple=True, type=click.Path(path_type=Path), metavar="PATH", help="cli.option.candidate"
-)
+@click.argument("runs", nargs=-1, metavar="BASE CAND", type=ANY_PATH)
+@click.option("--baseline", multiple=True, type=ANY_PATH, metavar="PATH", help="cli.option.baseline")
+@click.option("--candidate", multiple=True, type=ANY_PATH, metavar="PATH", help="cli.option.candidate")
 @click.option("--limit", "limits", multiple=True, metavar="METRIC=N", help="cli.option.limit")
 @click.option("--applied", multiple=True, metavar="RULE", help="cli.option.applied")
 @click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="cli.option.compare-top-k")
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="cli.option.compare-output")
+@click.option("--output", type=ANY_PATH, metavar="FILE", help="cli.option.compare-output")
 @click.option("--format", "output_format", type=click.Choice(["text", "json", "md"]), help="cli.option.compare-format")
 @switch("--require-confidence", help="cli.option.require-confidence")
 @switch("--strict", help="cli.option.compare-strict")
-@click.option("--cache-dir", type=click.Path(path_type=Path), metavar="DIR", help="cli.option.cache-dir")
+@click.option("--cache-dir", type=ANY_PATH, metavar="DIR", help="cli.option.cache-dir")
 @language_option()
 def compare(
     *,

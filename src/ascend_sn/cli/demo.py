@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from ascend_sn.cli.command import GuideCommand, language_option
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import check_output, print_document, write_document
 from ascend_sn.cli.report import DEFAULT_NAME
@@ -20,9 +20,9 @@ RUN_FOLDER: Final = "run"
 
 
 @click.command(cls=GuideCommand)
-@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="cli.option.demo-output")
+@click.option("--output", type=ANY_PATH, metavar="DIR", help="cli.option.demo-output")
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), help="cli.option.format")
-@click.option("--cache-dir", type=click.Path(path_type=Path), metavar="DIR", help="cli.option.cache-dir")
+@click.option("--cache-dir", type=ANY_PATH, metavar="DIR", help="cli.option.cache-dir")
 @language_option()
 def demo(*, output: Path | None, output_format: str | None, cache_dir: Path | None, language: Language) -> int:
     """Train with two processes, recorded by our own profiler, then show what came out."""

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Final
 import click
 import duckdb
 
-from ascend_sn.cli.command import GuideCommand, input_options, job_option, language_option
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_options, job_option, language_option
 from ascend_sn.cli.opening import input_of
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import StoreError, UsageError
@@ -36,13 +36,11 @@ _RANGE: Final = re.compile(r"(\d+)(?:-(\d+))?")
     show_default=True,
     help="cli.option.export-format",
 )
-@click.option(
-    "--output", type=click.Path(path_type=Path), metavar="PATH", required=True, help="cli.option.export-output"
-)
+@click.option("--output", type=ANY_PATH, metavar="PATH", required=True, help="cli.option.export-output")
 @click.option("--ranks", metavar="LIST", help="cli.option.ranks")
 @click.option("--steps", metavar="A-B", help="cli.option.steps")
 @job_option()
-@click.option("--cache-dir", type=click.Path(path_type=Path), metavar="DIR", help="cli.option.cache-dir")
+@click.option("--cache-dir", type=ANY_PATH, metavar="DIR", help="cli.option.cache-dir")
 @language_option()
 def export(
     *,

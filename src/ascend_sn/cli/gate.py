@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from ascend_sn.cli.command import GuideCommand, language_option, switch
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option, switch
 from ascend_sn.cli.comparing import measured_side, recoveries_of
 from ascend_sn.cli.output import check_output, write_text
 from ascend_sn.errors import NotComparableError, UsageError
@@ -23,17 +23,13 @@ SUFFIXES: Final = (".xml", ".md", ".json")
 
 
 @click.command(cls=GuideCommand)
-@click.argument("candidates", nargs=-1, metavar="CAND", type=click.Path(path_type=Path))
-@click.option(
-    "--input", "inputs", multiple=True, type=click.Path(path_type=Path), metavar="PATH", help="cli.option.input"
-)
-@click.option("--baseline", multiple=True, type=click.Path(path_type=Path), metavar="PATH", help="cli.option.baseline")
+@click.argument("candidates", nargs=-1, metavar="CAND", type=ANY_PATH)
+@click.option("--input", "inputs", multiple=True, type=ANY_PATH, metavar="PATH", help="cli.option.input")
+@click.option("--baseline", multiple=True, type=ANY_PATH, metavar="PATH", help="cli.option.baseline")
 @click.option("--limit", "limits", multiple=True, metavar="METRIC=N", help="cli.option.limit")
 @click.option("--metric", "metrics", multiple=True, metavar="METRIC", help="cli.option.metric")
-@click.option(
-    "--output", "outputs", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="cli.option.gate-output"
-)
-@click.option("--gitlab", type=click.Path(path_type=Path), metavar="FILE", help="cli.option.gitlab")
+@click.option("--output", "outputs", multiple=True, type=ANY_PATH, metavar="FILE", help="cli.option.gate-output")
+@click.option("--gitlab", type=ANY_PATH, metavar="FILE", help="cli.option.gitlab")
 @switch("--github", help="cli.option.github")
 @switch("--null", help="cli.option.null")
 @switch("--require-confidence", help="cli.option.require-confidence")
@@ -41,7 +37,7 @@ SUFFIXES: Final = (".xml", ".md", ".json")
 @click.option(
     "--format", "output_format", type=click.Choice(["text", "json", "md", "junit"]), help="cli.option.gate-format"
 )
-@click.option("--cache-dir", type=click.Path(path_type=Path), metavar="DIR", help="cli.option.cache-dir")
+@click.option("--cache-dir", type=ANY_PATH, metavar="DIR", help="cli.option.cache-dir")
 @language_option()
 def gate(
     *,

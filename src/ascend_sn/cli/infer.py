@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from ascend_sn.cli.command import GuideCommand, language_option
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option
 from ascend_sn.cli.demo import new_folder
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import print_document
@@ -19,12 +19,12 @@ DEFAULT_FOLDER: Final = "ascend_inference"
 
 
 @click.command(cls=GuideCommand)
-@click.option("--model", required=True, type=click.Path(path_type=Path), metavar="FILE", help="cli.option.infer-model")
+@click.option("--model", required=True, type=ANY_PATH, metavar="FILE", help="cli.option.infer-model")
 @click.option("--input-shape", "shapes", multiple=True, metavar="SHAPE", help="cli.option.infer-shape")
 @click.option("--runs", type=click.IntRange(min=1), default=20, help="cli.option.infer-runs")
-@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="cli.option.infer-output")
+@click.option("--output", type=ANY_PATH, metavar="DIR", help="cli.option.infer-output")
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), help="cli.option.format")
-@click.option("--cache-dir", type=click.Path(path_type=Path), metavar="DIR", help="cli.option.cache-dir")
+@click.option("--cache-dir", type=ANY_PATH, metavar="DIR", help="cli.option.cache-dir")
 @language_option()
 def infer(
     *,

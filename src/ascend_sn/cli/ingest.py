@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from ascend_sn.cli.command import GuideCommand, common_options
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, common_options
 from ascend_sn.cli.opening import input_of
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import StoreError, UsageError
@@ -22,9 +22,7 @@ SCHEMA: Final = "ascend-sn/ingest/1"
 
 @click.command(cls=GuideCommand)
 @common_options()
-@click.option(
-    "--output", type=click.Path(path_type=Path), metavar="DIR", required=True, help="cli.option.ingest-output"
-)
+@click.option("--output", type=ANY_PATH, metavar="DIR", required=True, help="cli.option.ingest-output")
 def ingest(
     *,
     paths: tuple[Path, ...],

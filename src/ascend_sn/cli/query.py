@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 import click
 
-from ascend_sn.cli.command import GuideCommand, input_option, job_option, language_option, switch
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_option, job_option, language_option, switch
 from ascend_sn.cli.opening import input_of
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import QueryError, StoreError, UsageError
@@ -33,14 +33,14 @@ _ROWS: Final = 100
 @click.option(
     "--format", "output_format", type=click.Choice(("text", "csv", "json", "parquet")), help="cli.option.format"
 )
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="cli.option.query-output")
+@click.option("--output", type=ANY_PATH, metavar="FILE", help="cli.option.query-output")
 @switch("--schema", help="cli.option.schema")
 @click.option("--limit", type=click.IntRange(min=1), default=_ROWS, show_default=True, help="cli.option.limit")
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, help="cli.option.timeout"
 )
 @job_option()
-@click.option("--cache-dir", type=click.Path(path_type=Path), metavar="DIR", help="cli.option.cache-dir")
+@click.option("--cache-dir", type=ANY_PATH, metavar="DIR", help="cli.option.cache-dir")
 @language_option()
 def query(
     *,

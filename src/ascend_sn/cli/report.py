@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from ascend_sn.cli.command import GuideCommand, common_options, job_option
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, common_options, job_option
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import check_output, print_document, write_document
 from ascend_sn.errors import UsageError
@@ -21,7 +21,7 @@ DEFAULT_NAME: Final = "ascend-sn-report.html"
 @click.command(cls=GuideCommand)
 @common_options()
 @job_option()
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="cli.option.report-output")
+@click.option("--output", type=ANY_PATH, metavar="FILE", help="cli.option.report-output")
 @click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="cli.option.top-k")
 def report(
     *,

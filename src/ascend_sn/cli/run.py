@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from ascend_sn.cli.command import GuideCommand, language_option, switch
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option, switch
 from ascend_sn.errors import UsageError
 from ascend_sn.report.language import Language
 
 
 @click.command(cls=GuideCommand)
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="cli.option.run-output")
+@click.option("--output", type=ANY_PATH, metavar="DIR", help="cli.option.run-output")
 @click.option("--level", type=click.IntRange(1, 3), help="cli.option.run-level")
 @click.option("--ops", metavar="LIST", help="cli.option.run-ops")
 @switch("--comm", help="cli.option.run-comm")

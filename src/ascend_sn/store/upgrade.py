@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,9 @@ belongs to the user.
 
 
 def is_run_folder(path: Path) -> bool:
-    """Whether `path` holds a manifest of ours."""
+    """Whether `path` holds a manifest of ours; false for a folder that cannot be looked into."""
     manifest = path / MANIFEST_NAME
-    return manifest.is_file() and RUN_FORMAT.encode() in manifest.read_bytes()[:4096]
+    return os.path.isfile(manifest) and RUN_FORMAT.encode() in manifest.read_bytes()[:4096]
 
 
 def load_manifest(folder: Path) -> Manifest:

@@ -349,6 +349,39 @@ def test_a_write_ahead_log_is_read_from_a_copy_and_left_alone(tmp_path: Path) ->
     assert {path.name: path.read_bytes() for path in (folder / "ASCEND_PROFILER_OUTPUT").iterdir()} == before
 
 
+@pytest.mark.parametrize(
+    ("checkpoint", "log_is_empty"),
+    [("truncate", True), ("passive", False), (None, None)],
+    ids=["an empty log", "a log whose rows are in the database", "no log"],
+)
+def test_a_write_ahead_log_without_rows_changes_nothing(
+    tmp_path: Path, checkpoint: str | None, log_is_empty: bool | None
+) -> None:
+    s = Strings()
+    path = write(tmp_path / "run", s, kernels(s))
+    alone = rows(open_run(tmp_path / "run"), "kernel")
+    with closing(sqlite3.connect(path)) as live:
+        live.execute("pragma journal_mode = wal")
+        live.execute("create table viewer_state (name text)")
+        live.commit()
+        if checkpoint is not None:
+            live.execute(f"pragma wal_checkpoint({checkpoint})")
+            shutil.copytree(tmp_path / "run", tmp_path / "copied")
+    if checkpoint is None:  # whoever closes last removes the log; the database stays one that has a log
+        shutil.copytree(tmp_path / "run", tmp_path / "copied")
+    output = tmp_path / "copied" / "ASCEND_PROFILER_OUTPUT"
+    before = {path.name: path.read_bytes() for path in output.iterdir()}
+    log = before.get("ascend_pytorch_profiler_0.db-wal")
+    assert (None if log is None else log == b"") == log_is_empty
+
+    capture = open_run(tmp_path / "copied")
+
+    assert rows(capture, "kernel") == alone
+    assert len(alone) == 1
+    assert [e.kind for e in capture.ledger.entries] == ([] if log_is_empty in (True, None) else ["write_ahead_log"])
+    assert {path.name: path.read_bytes() for path in output.iterdir()} == before
+
+
 def test_a_database_is_read_from_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     s = Strings()
     path = write(tmp_path, s, kernels(s))
