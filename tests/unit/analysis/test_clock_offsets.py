@@ -1,0 +1,174 @@
+"""Clocks are aligned through collectives: the offset, the error that remains, and when neither can be known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from duckdb import DuckDBPyConnection
+from hypothesis import given, settings, strategies as st
+
+from tests.timeline import empty_tables
+from tests.unit.analysis.rows import collective, profile, results
+
+EPOCH = 1_760_000_000_000_000_001
+"""A date in ns: a float64 holds only every 256th."""
+
+
+def ranks(*hosts: str | None) -> DuckDBPyConnection:
+    db = empty_tables()
+    for rank, host in enumerate(hosts):
+        profile(db, rank, **({} if host is None else {"host": host}))
+    return db
+
+
+def calls(db: DuckDBPyConnection, rank: int, ends: Sequence[int], *, dur: int = 100, **values: Any) -> None:
+    """One collective per end time; `first` numbers them where a rank is in several groups."""
+    first = values.pop("first", 0)
+    for sequence, end in enumerate(ends):
+        collective(db, rank, first + sequence, end - dur, end, sequence=sequence, **values)
+
+
+def offsets(db: DuckDBPyConnection) -> list[tuple[int | None, int | None, int, str]]:
+    names = ("offset_ns", "error_ns", "calls", "method")
+    return [tuple(row[name] for name in names) for row in results("clock_offsets", db)]
+
+
+def test_the_offset_is_whole_nanoseconds_of_a_date() -> None:
+    db = ranks(None, None)
+    calls(db, 0, [EPOCH, EPOCH + 1_000, EPOCH + 2_000])
+    calls(db, 1, [EPOCH + 333, EPOCH + 1_333, EPOCH + 2_333])
+
+    assert offsets(db) == [(0, 0, 0, "reference"), (333, 0, 3, "collectives")]
+
+
+def test_the_error_is_what_the_ends_leave_open() -> None:
+    db = ranks(None, None)
+    calls(db, 0, [1_000, 2_000, 3_000, 4_000, 5_000])
+    calls(db, 1, [1_100, 2_104, 3_096, 4_108, 5_092])
+
+    # Differences 100 104 96 108 92: median 100, deviations 0 4 4 8 8, their median 4; 4 x 1.4826 = 5.93.
+    assert offsets(db)[1] == (100, 6, 5, "collectives")
+
+
+def test_between_an_even_number_of_differences_the_offset_is_their_middle() -> None:
+    db = ranks(None, None)
+    calls(db, 0, [1_000, 2_000, 3_000, 4_000])
+    calls(db, 1, [1_010, 2_010, 3_020, 4_020])
+
+    # Differences 10 10 20 20: middle 15, every deviation 5; 5 x 1.4826 = 7.4.
+    assert offsets(db)[1] == (15, 7, 4, "collectives")
+
+
+def test_errors_add_up_on_the_way_to_the_reference() -> None:
+    db = ranks(None, None, None)
+    for rank, group_id in ((0, "a"), (1, "a"), (1, "b"), (2, "b")):
+        jitter = [0, 4, -4, 8, -8] if (rank, group_id) in ((1, "a"), (2, "b")) else [0] * 5
+        ends = [1_000 * at + 70 * rank + shift for at, shift in enumerate(jitter)]
+        calls(db, rank, ends, group_id=group_id, first=0 if group_id == "a" else 10)
+
+    assert offsets(db) == [(0, 0, 0, "reference"), (70, 6, 5, "collectives"), (140, 12, 5, "collectives")]
+
+
+@pytest.mark.parametrize(("count", "method"), [(2, "unknown"), (3, "collectives")])
+def test_too_few_common_calls_are_refused(count: int, method: str) -> None:
+    db = ranks(None, None)
+    calls(db, 0, [1_000, 2_000, 3_000, 4_000])
+    calls(db, 1, [1_000 * (at + 1) + 50 for at in range(count)])
+
+    _, row = results("clock_offsets", db)
+
+    assert row["method"] == method
+    if method == "unknown":
+        assert (row["offset_ns"], row["error_ns"]) == (None, None)
+        assert row["reason"] == "fewer than 3 common collectives, or their ends do not agree"
+
+
+@pytest.mark.parametrize(("jitter", "method"), [(33, "collectives"), (34, "collectives"), (35, "unknown")])
+def test_ends_that_do_not_agree_within_half_a_call_are_refused(jitter: int, method: str) -> None:
+    db = ranks(None, None)
+    calls(db, 0, [1_000, 2_000, 3_000], dur=100)
+    calls(db, 1, [1_000 - jitter, 2_000, 3_000 + jitter], dur=120)
+
+    # Half of the shorter call is 50; the errors are 49, 50 and 52.
+    assert offsets(db)[1][3] == method
+
+
+def test_the_same_number_in_another_group_or_of_another_kind_is_another_call() -> None:
+    db = ranks(None, None, None)
+    calls(db, 0, [1_000, 2_000, 3_000])
+    calls(db, 1, [1_000, 2_000, 3_000], group_id="h")
+    calls(db, 2, [1_000, 2_000, 3_000], op="broadcast")
+
+    assert [row[3] for row in offsets(db)] == ["reference", "unknown", "unknown"]
+
+
+def test_calls_without_a_number_tell_nothing() -> None:
+    db = ranks(None, None)
+    for rank in (0, 1):
+        for number in range(3):
+            collective(db, rank, number, 1_000 * number, 1_000 * number + 100, sequence=None)
+
+    _, row = results("clock_offsets", db)
+
+    assert (row["method"], row["offset_ns"]) == ("unknown", None)
+    assert row["reason"] == "no collectives that could be matched across ranks were recorded"
+
+
+def test_ranks_of_one_host_share_its_clock_with_an_error_that_nobody_measured() -> None:
+    db = ranks("a", "a", None)
+    calls(db, 1, [1_000, 2_000, 3_000])
+    calls(db, 2, [1_040, 2_040, 3_040])
+
+    assert offsets(db) == [(0, 0, 0, "reference"), (0, None, 0, "host"), (40, None, 3, "collectives")]
+
+
+def test_what_the_collectives_say_goes_before_the_name_of_the_host() -> None:
+    db = ranks("a", "a")
+    calls(db, 0, [1_000, 2_000, 3_000])
+    calls(db, 1, [1_007, 2_007, 3_007])
+
+    assert offsets(db)[1] == (7, 0, 3, "collectives")
+
+
+def test_two_parts_that_never_met_have_a_reference_each() -> None:
+    db = ranks(None, None, None, None)
+    for rank, group_id in ((0, "g"), (1, "g"), (2, "h"), (3, "h")):
+        calls(db, rank, [1_000 + 9 * rank, 2_000 + 9 * rank, 3_000 + 9 * rank], group_id=group_id)
+
+    found = results("clock_offsets", db)
+
+    assert [(row["reference_profile_id"], row["offset_ns"], row["method"]) for row in found] == [
+        (0, 0, "reference"),
+        (0, 9, "collectives"),
+        (2, 0, "reference"),
+        (2, 9, "collectives"),
+    ]
+
+
+def test_a_lone_rank_is_its_own_reference() -> None:
+    assert offsets(ranks(None)) == [(0, 0, 0, "reference")]
+
+
+def test_no_profiles_give_no_rows() -> None:
+    assert results("clock_offsets", empty_tables()) == []
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    shifts=st.lists(st.integers(-(10**15), 10**15), min_size=1, max_size=3),
+    ends=st.lists(st.integers(EPOCH, EPOCH + 10**9), min_size=3, max_size=6, unique=True),
+    backwards=st.booleans(),
+)
+def test_clocks_that_are_only_shifted_are_found_exactly_in_any_order(
+    shifts: list[int], ends: list[int], backwards: bool
+) -> None:
+    db = ranks(*[None] * (len(shifts) + 1))
+    order = list(enumerate([0, *shifts]))
+    for rank, shift in reversed(order) if backwards else order:
+        calls(db, rank, [end + shift for end in ends])
+
+    found = offsets(db)
+
+    assert found == [(0, 0, 0, "reference")] + [(shift, 0, len(ends), "collectives") for shift in shifts]
