@@ -48,6 +48,7 @@ wheel-check: venv
 	scripts/check-wheel.sh $(BIN)/python
 
 unit: venv
+	@scripts/install-test-services.sh
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow and not browser and not npu and not cuda"
 
 test-slow: venv

@@ -15,6 +15,12 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 # Marker -> what it says about the missing behaviour.
 ABSENT = {"notimpl": "not built here yet", "notyet": "upstream lacks it", "never": "this device cannot"}
 
+# What a user or a pipeline may have set, and no test may see.
+OTHERS_VARIABLES = (
+    *("ASCEND_PROFILING_", "ASCEND_HCCL_", "ASCEND_MEMORY_", "HCCL_", "ASCEND_SN_HISTORY", "ASCEND_SN_NOTIFY"),
+    *("GITHUB_", "CI_"),
+)
+
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
@@ -22,10 +28,11 @@ def _own_surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         patch.setenv("LC_ALL", "C.UTF-8")
         patch.setenv("COLUMNS", "120")
         for name in list(os.environ):
-            if name.startswith(("ASCEND_PROFILING_", "ASCEND_HCCL_", "ASCEND_MEMORY_", "HCCL_")):
+            if name.startswith(OTHERS_VARIABLES):
                 patch.delenv(name)
         for name in ("LANGUAGE", "LC_MESSAGES", "LANG", "NO_COLOR", "FORCE_COLOR", "RANK", "WORLD_SIZE"):
             patch.delenv(name, raising=False)

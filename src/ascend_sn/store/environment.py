@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["cache_folder", "cache_limit_bytes", "history_file", "history_place", "variable"]
+__all__ = ["cache_folder", "cache_limit_bytes", "history_file", "history_place", "program_version", "variable"]
 
 _DEFAULT_LIMIT_BYTES = 20_000_000_000
 
@@ -34,6 +34,13 @@ def history_file() -> Path:
     """Where the history lies when nobody says so: `$XDG_DATA_HOME/ascend-sn/history.db`, else below `~/.local/share`."""
     base = os.environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local" / "share") / "ascend-sn" / "history.db"
+
+
+def program_version() -> tuple[str | None, str | None]:
+    """Revision and branch of the program as GitHub or GitLab tell their pipelines; None where neither does."""
+    revision = os.environ.get("GITHUB_SHA") or os.environ.get("CI_COMMIT_SHA")
+    branch = os.environ.get("GITHUB_HEAD_REF") or os.environ.get("GITHUB_REF_NAME")
+    return revision or None, branch or os.environ.get("CI_COMMIT_REF_NAME") or None
 
 
 def variable(name: str) -> str | None:
