@@ -40,9 +40,10 @@ export function heatOption(chart: HeatChart, metric: number, theme: Theme): ECha
   const names = { color: theme.soft, fontSize: 12 };
   return {
     animation: false,
+    textStyle: { fontFamily: theme.font },
     grid: { left: 50, top: 26, width: chart.columns.length * heatCell(chart), height: chart.rows.length * heatCell(chart) },
-    xAxis: { type: "category", position: "top", data: chart.columns, axisLabel: names, axisTick: { show: false }, splitArea: { show: false } },
-    yAxis: { type: "category", inverse: true, data: chart.rows, axisLabel: names, axisTick: { show: false } },
+    xAxis: { type: "category", position: "top", data: chart.columns, axisLabel: names, axisTick: { show: false }, axisLine: { show: false } },
+    yAxis: { type: "category", inverse: true, data: chart.rows, axisLabel: names, axisTick: { show: false }, axisLine: { show: false } },
     visualMap: {
       type: "continuous",
       min: 0,

@@ -1,7 +1,7 @@
 /** Curves: memory over time, the length of steps. */
 
 import type { LinesChart } from "../report/data";
-import { type Unit, quantityText, ticks } from "../text/quantities";
+import { axisText, quantityText, ticks } from "../text/quantities";
 import type { EChartsOption, SeriesOption } from "./engine";
 import type { Theme } from "./theme";
 import { tooltipElement, tooltipStyle } from "./tooltip";
@@ -20,6 +20,7 @@ export function linesOption(chart: LinesChart, group: number, theme: Theme): ECh
   const interval = steps[1] ?? highest;
   return {
     animation: false,
+    textStyle: { fontFamily: theme.font },
     grid: { left: 8, right: 18, top: 12, bottom: 46, containLabel: true },
     xAxis: {
       type: "value",
@@ -62,10 +63,6 @@ export function linesOption(chart: LinesChart, group: number, theme: Theme): ECh
       };
     }),
   };
-}
-
-function axisText(value: number, unit: Unit): string {
-  return value === 0 ? "0" : quantityText(value, unit);
 }
 
 function tip(chart: LinesChart, group: number, at: { seriesIndex: number; dataIndex: number }[]): HTMLElement {

@@ -1,7 +1,7 @@
 /** Bars by size with the share that they make together: what is worth looking at first. */
 
 import type { RankingChart } from "../report/data";
-import { percentText, quantityText } from "../text/quantities";
+import { axisText, percentText, quantityText } from "../text/quantities";
 import type { EChartsOption, SeriesOption } from "./engine";
 import { type Theme, fill } from "./theme";
 import { tooltipElement, tooltipStyle } from "./tooltip";
@@ -19,6 +19,7 @@ export function rankingOption(chart: RankingChart, theme: Theme): EChartsOption 
     {
       type: "bar",
       name: chart.label,
+      z: 3,
       barMaxWidth: 16,
       data: chart.rows.map((row) => row.value),
       itemStyle: fill(theme, chart.kind),
@@ -27,6 +28,8 @@ export function rankingOption(chart: RankingChart, theme: Theme): EChartsOption 
         position: "right",
         color: theme.ink,
         fontSize: 12,
+        backgroundColor: theme.card,
+        padding: [1, 3],
         formatter: (at: { dataIndex: number }) => quantityText(chart.rows[at.dataIndex]?.value, chart.unit),
       },
     },
@@ -44,9 +47,10 @@ export function rankingOption(chart: RankingChart, theme: Theme): EChartsOption 
   }
   return {
     animation: false,
+    textStyle: { fontFamily: theme.font },
     grid: { left: 8, right: 76, top: known ? 22 : 4, bottom: 4, containLabel: true },
     xAxis: [
-      { type: "value", ...axis, axisLabel: { ...axis.axisLabel, formatter: (value: number) => quantityText(value, chart.unit) } },
+      { type: "value", ...axis, axisLabel: { ...axis.axisLabel, formatter: (value: number) => axisText(value, chart.unit) } },
       {
         type: "value",
         show: known,

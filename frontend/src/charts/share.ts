@@ -12,6 +12,7 @@ export function shareOption(chart: ShareChart, theme: Theme): EChartsOption {
   const whole = chart.slices.reduce((sum, slice) => sum + slice.value, 0);
   return {
     animation: false,
+    textStyle: { fontFamily: theme.font },
     tooltip: {
       ...tooltipStyle(theme),
       trigger: "item",

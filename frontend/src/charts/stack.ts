@@ -1,17 +1,20 @@
 /** Stacked bars: where each rank's step goes, what each primitive is made of. */
 
 import type { StackChart } from "../report/data";
-import { percentText, quantityText } from "../text/quantities";
+import { axisText, percentText, quantityText } from "../text/quantities";
 import type { EChartsOption, SeriesOption } from "./engine";
 import { type Theme, fill } from "./theme";
 import { tooltipElement, tooltipStyle } from "./tooltip";
 
-const ROW = 30;
+const ROWS: readonly (readonly [number, number])[] = [[2, 54], [4, 42], [8, 34]];
+const ROW = 28;
 const ROWS_IN_SIGHT = 24;
 const INSIDE_FROM = 0.09;
 
 export function stackHeight(chart: StackChart): number {
-  return 34 + Math.max(2, Math.min(chart.categories.length, ROWS_IN_SIGHT)) * ROW;
+  const rows = Math.min(chart.categories.length, ROWS_IN_SIGHT);
+  const row = ROWS.find(([most]) => rows <= most)?.[1] ?? ROW;
+  return 30 + rows * row;
 }
 
 export function stackOption(chart: StackChart, theme: Theme): EChartsOption {
@@ -22,7 +25,7 @@ export function stackOption(chart: StackChart, theme: Theme): EChartsOption {
       type: "bar",
       name: part.label,
       stack: "whole",
-      barMaxWidth: 34,
+      barMaxWidth: 40,
       barCategoryGap: "25%",
       data: part.values.map((value) => value ?? 0),
       itemStyle: fill(theme, part.kind),
@@ -41,11 +44,12 @@ export function stackOption(chart: StackChart, theme: Theme): EChartsOption {
   const many = chart.categories.length > ROWS_IN_SIGHT;
   return {
     animation: false,
+    textStyle: { fontFamily: theme.font },
     grid: { left: 8, right: many ? 40 : 22, top: 4, bottom: 4, containLabel: true },
     xAxis: {
       type: "value",
       max: longest,
-      axisLabel: { color: theme.soft, formatter: (value: number) => quantityText(value, chart.unit), hideOverlap: true },
+      axisLabel: { color: theme.soft, formatter: (value: number) => axisText(value, chart.unit), hideOverlap: true },
       splitLine: { lineStyle: { color: theme.line } },
     },
     yAxis: {

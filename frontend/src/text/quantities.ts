@@ -19,6 +19,11 @@ export function quantityText(value: number | null | undefined, unit: Unit): stri
   return value.toLocaleString("en-US", { maximumFractionDigits: 1 });
 }
 
+/** As on an axis, where nothing needs no unit. */
+export function axisText(value: number, unit: Unit): string {
+  return value === 0 ? "0" : quantityText(value, unit);
+}
+
 export function percentText(ratio: number): string {
   const percent = 100 * ratio;
   if (percent > 0 && percent < 0.1) return "<0.1 %";

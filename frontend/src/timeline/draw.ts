@@ -85,7 +85,7 @@ function drawLane(
     if (start + dur < window.from || start > window.to) continue;
     const left = Math.max(LABEL, Math.round(xOf(start, window, width)));
     const right = Math.min(width, Math.round(xOf(start + dur, window, width)));
-    const long = Math.max(1, right - left);
+    const long = Math.max(1, right - left - (right - left > 3 ? 1 : 0)); // neighbours of one colour stay apart
     const kind = slices[base + 4] ?? 0;
     const count = slices[base + 5] ?? 1;
     const y = place.top + (slices[base + 2] ?? 0) * ROW;

@@ -20,7 +20,7 @@ from ascend_sn.report.assemble_fusion import fusion_section
 from ascend_sn.report.assemble_health import health_section
 from ascend_sn.report.assemble_inference import inference_section
 from ascend_sn.report.assemble_memory import memory_section
-from ascend_sn.report.assemble_timeline import timeline_of
+from ascend_sn.report.assemble_timeline import capture_length, timeline_of
 from ascend_sn.report.document import (
     SCHEMA,
     Breakdown,
@@ -59,6 +59,7 @@ def assemble(run: Run, language: Language, selection: Selection | None = None) -
         input=run.input.name,
         job=run.job or "",
         jobs=list(run.jobs) if run.job is not None else [],
+        capture_ns=capture_length(facts) if "timeline" in chosen.details else None,
         verdict=[
             Statement(
                 message_id=message.message_id,
@@ -147,7 +148,11 @@ def _operators(facts: Facts, selection: Selection) -> Operators:
     shapes: list[KernelShape] = []
     if "operators" in selection.details:
         whole_ns = sum(row.total_ns for row in kernels)
-        shapes = [row for row in facts.query("kernel_shapes", _SHAPES, KernelShape, whole_ns=whole_ns) if row.total_ns >= at_least]
+        shapes = [
+            row
+            for row in facts.query("kernel_shapes", _SHAPES, KernelShape, whole_ns=whole_ns)
+            if row.total_ns >= at_least
+        ]
     return Operators(
         collected=True,
         state="collected",
@@ -155,6 +160,8 @@ def _operators(facts: Facts, selection: Selection) -> Operators:
         kernel_time_ns=sum(row.total_ns for row in kernels) if kernels else None,
         kernel_type_count=len(chosen),
         kernels=chosen[: selection.top_k],
+        kernel_calls=sum(row.calls for row in kernels) if kernels else None,
+        operator_calls=sum(row.calls for row in operators) if operators else None,
         operator_count=len(listed),
         operators=listed[: selection.top_k],
         shape_count=len(shapes),

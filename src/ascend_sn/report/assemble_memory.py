@@ -9,7 +9,16 @@ import msgspec
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.analysis.registry import Missing, Need, missing_needs
 from ascend_sn.report.absence import absent
-from ascend_sn.report.document import Curve, HotSpots, Memory, MemoryHolder, MemoryOperator, MemoryPeak, MemoryTotal
+from ascend_sn.report.document import (
+    Curve,
+    HotSpots,
+    LeakVerdict,
+    Memory,
+    MemoryHolder,
+    MemoryOperator,
+    MemoryPeak,
+    MemoryTotal,
+)
 
 __all__ = ["memory_section"]
 
@@ -70,6 +79,7 @@ def memory_section(facts: Facts, top_k: int, *, in_detail: bool) -> Memory:
         return Memory(collected=True, state="collected", peaks=peaks)
     operators = facts.query("memory_by_operator", _BY_OPERATOR, MemoryOperator)
     total = _total(facts, peaks)
+    leaks = sorted(facts.rows("memory_leak", LeakVerdict), key=_by_verdict)
     return Memory(
         collected=True,
         state="collected",
@@ -79,7 +89,16 @@ def memory_section(facts: Facts, top_k: int, *, in_detail: bool) -> Memory:
         total=total,
         hot_spots=_hot_spots(facts, top_k, None if total is None else total.rank),
         curves=_curves(facts, peaks),
+        leak_count=len(leaks),
+        leaks=leaks[:top_k],
     )
+
+
+def _by_verdict(row: LeakVerdict) -> tuple[int, float]:
+    return _VERDICTS.index(row.verdict), -(row.growth_bytes or 0.0)
+
+
+_VERDICTS: Final = ("leak", "cache", "steady", "insufficient")
 
 
 def _why_absent(facts: Facts) -> Missing | None:

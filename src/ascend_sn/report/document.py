@@ -18,6 +18,7 @@ from ascend_sn.report.language import Code
 
 __all__ = [
     "SCHEMA",
+    "BatchSize",
     "Breakdown",
     "Check",
     "Clock",
@@ -36,8 +37,11 @@ __all__ = [
     "FusionPattern",
     "Health",
     "HotSpots",
+    "Inference",
     "InputPipeline",
+    "KernelShape",
     "KernelType",
+    "LeakVerdict",
     "Link",
     "Memory",
     "MemoryHolder",
@@ -50,12 +54,16 @@ __all__ = [
     "Profile",
     "RankPair",
     "Ranks",
+    "RequestStage",
     "Section",
     "State",
     "Statement",
     "Step",
     "StepGain",
+    "StepTimeline",
     "Steps",
+    "TimelineLane",
+    "TimelineSlice",
 ]
 
 SCHEMA: Final = "ascend-sn/analyze/1"
@@ -267,6 +275,25 @@ class KernelType(msgspec.Struct, kw_only=True):
     cumulative_ratio: float | None
 
 
+class KernelShape(msgspec.Struct, kw_only=True):
+    """Kernels of one type, core, and shapes and types of inputs, summed over the profiles.
+
+    Tensors are parted by `;`, dimensions by commas; shares are of the summed compute time.
+    """
+
+    op_type: str
+    kind: str
+    core_type: str | None
+    input_shapes: str
+    input_dtypes: str | None
+    calls: int
+    total_ns: int
+    mean_ns: int
+    min_ns: int
+    max_ns: int
+    share_ratio: float | None
+
+
 class Operator(msgspec.Struct, kw_only=True):
     """A framework operator, summed over the profiles: device time it launched, host time of its own."""
 
@@ -289,6 +316,10 @@ class Operators(Section, kw_only=True):
     kernels: list[KernelType] = []
     operator_count: int = 0
     operators: list[Operator] = []
+    kernel_calls: int | None = None
+    operator_calls: int | None = None
+    shape_count: int = 0
+    shapes: list[KernelShape] = []
 
 
 class Operation(msgspec.Struct, kw_only=True):
@@ -439,6 +470,26 @@ class HotSpots(msgspec.Struct, kw_only=True):
     holders: list[MemoryHolder]
 
 
+class LeakVerdict(msgspec.Struct, kw_only=True):
+    """What the lowest memory level of each step does over the steps, for one component of one profile.
+
+    `verdict` is leak, cache, steady or insufficient; the onset is null unless it leaks, `steps_left` unless the
+    capacity is known as well.
+    """
+
+    profile_id: int
+    rank: int | None
+    component: str
+    source: str
+    verdict: Literal["leak", "cache", "steady", "insufficient"]
+    steps: int
+    slope_bytes_per_step: float | None
+    growth_bytes: float | None
+    onset_step: int | None
+    phase: str | None
+    steps_left: float | None
+
+
 class Curve(msgspec.Struct, kw_only=True):
     """A memory curve, thinned out to its highest point per interval; times from the start of the curves."""
 
@@ -451,7 +502,7 @@ class Curve(msgspec.Struct, kw_only=True):
 
 
 class Memory(Section, kw_only=True):
-    """Memory peaks, curves of the first ranks, operators by peak with the total, and who holds the peak."""
+    """Memory peaks, curves of the first ranks, operators by peak with the total, who holds the peak, leaks or none."""
 
     peaks: list[MemoryPeak] = []
     operators: list[MemoryOperator] = []
@@ -459,6 +510,8 @@ class Memory(Section, kw_only=True):
     total: MemoryTotal | None = None
     hot_spots: HotSpots | None = None
     curves: list[Curve] = []
+    leak_count: int = 0
+    leaks: list[LeakVerdict] = []
 
 
 class Copy(msgspec.Struct, kw_only=True):
@@ -538,6 +591,82 @@ class Fusion(Section, kw_only=True):
     unpriced: str = ""
 
 
+class RequestStage(msgspec.Struct, kw_only=True):
+    """What one stage of the requests of a profile takes; the stages sum to `total`.
+
+    `stage` is total, copy_in, inference, copy_out or gap; `source` says what a request is: a range, or a step.
+    """
+
+    profile_id: int
+    rank: int | None
+    stage: Literal["total", "copy_in", "inference", "copy_out", "gap"]
+    source: str
+    requests: int
+    mean_ns: float
+    p50_ns: float
+    p90_ns: float
+    p99_ns: float
+    max_ns: int
+    share_ratio: float | None
+    first_ns: int
+    steady_mean_ns: float | None
+
+
+class BatchSize(msgspec.Struct, kw_only=True):
+    """Runs of one batch size: latency, samples per second, whether it is the knee or the best."""
+
+    profile_id: int
+    rank: int | None
+    batch_size: int
+    runs: int
+    mean_ns: float
+    p50_ns: float
+    p99_ns: float
+    samples_per_s: float
+    is_knee: bool
+    is_highest: bool
+
+
+class Inference(Section, kw_only=True):
+    """Requests by stage, and throughput by batch size; either may be empty."""
+
+    stages: list[RequestStage] = []
+    batch_sizes: list[BatchSize] = []
+
+
+class TimelineSlice(msgspec.Struct, kw_only=True, array_like=True):
+    """A slice from the start of the step; one that stands for several has the name of the longest and their `busy_ns`."""
+
+    name: str
+    kind: str
+    depth: int
+    start_ns: int
+    dur_ns: int
+    slice_count: int
+    busy_ns: int
+
+
+class TimelineLane(msgspec.Struct, kw_only=True):
+    """A thread of the host, a stream of the device, or a group of the communication; `slice_count` before merging."""
+
+    profile_id: int
+    rank: int | None
+    place: Literal["host", "device", "communication"]
+    lane: str
+    slice_count: int
+    slices: list[TimelineSlice]
+
+
+class StepTimeline(msgspec.Struct, kw_only=True):
+    """One step of some ranks, each from its own start, reduced to what a page can show."""
+
+    scope: Literal["step", "whole capture"]
+    step: int | None
+    dur_ns: int
+    profile_count: int
+    lanes: list[TimelineLane]
+
+
 class Findings(Section, kw_only=True):
     """What the advisor says: findings by the time that is to be had, what was held back, which rules could not look.
 
@@ -558,7 +687,9 @@ class Document(msgspec.Struct, kw_only=True):
     """One run, as every view shows it.
 
     Where the input holds several jobs that have nothing to do with each other, `jobs` names them and `job` is the
-    one that is shown; else both are empty. `copies` and `fusion` are null where nobody asked for them.
+    one that is shown; else both are empty. `capture_ns` is the longest profile's, from its first record to its last;
+    null where nobody asked for the timeline. `copies` and `fusion` are null where nobody asked for them, `inference`
+    where nothing was inferred. `timeline` is for the HTML report; in JSON it is always null.
     """
 
     schema: Literal["ascend-sn/analyze/1"]
@@ -567,6 +698,7 @@ class Document(msgspec.Struct, kw_only=True):
     input: str
     job: str = ""
     jobs: list[str] = []
+    capture_ns: int | None = None
     verdict: list[Statement]
     health: Health
     profiles: list[Profile]
@@ -577,4 +709,6 @@ class Document(msgspec.Struct, kw_only=True):
     memory: Memory
     copies: Copies | None = None
     fusion: Fusion | None = None
+    inference: Inference | None = None
+    timeline: StepTimeline | None = None
     findings: Findings

@@ -12,9 +12,24 @@ from markupsafe import Markup, escape
 
 from ascend_sn.report.printable import printable, shortened
 
-__all__ = ["Bar", "Cell", "Line", "Part", "donut", "even_ticks", "heat_map", "line_chart", "split_bar", "stacked_bars"]
+__all__ = [
+    "Bar",
+    "Cell",
+    "Line",
+    "Part",
+    "Strip",
+    "donut",
+    "even_ticks",
+    "heat_map",
+    "lane_strips",
+    "line_chart",
+    "share_bar",
+    "split_bar",
+    "stacked_bars",
+]
 
 _WIDTH: Final = 720
+_WIDE: Final = 1_000
 _LABEL: Final = 76
 _BAR_HEIGHTS: Final = ((2, 46), (4, 34), (8, 26))
 _BAR_HEIGHT: Final = 20
@@ -55,6 +70,14 @@ class Cell:
     value: float
     text: str
     title: str
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A lane of a timeline: kind, start and length of what ran in it."""
+
+    label: str
+    slices: tuple[tuple[str, float, float], ...]
 
 
 @dataclass(frozen=True)
@@ -142,6 +165,39 @@ def split_bar(parts: Sequence[Part], title: str) -> Markup:
     return _svg(100, 10, title, pieces, stretch=True)
 
 
+def share_bar(ratio: float) -> Markup:
+    """A bar beside a share that is written as well."""
+    width = 60 * min(max(ratio, 0.0), 1.0)
+    bar = f'<rect class="compute" width="{max(width, 0.5):.1f}" height="8" rx="2"/>'
+    return Markup(f'<svg class="bar" width="{max(width, 1):.0f}" height="8" aria-hidden="true">{bar}</svg>')
+
+
+def lane_strips(
+    strips: Sequence[Strip], end: float, ticks: Sequence[tuple[float, str]], title: str, *, width: int = _WIDE
+) -> Markup:
+    """Lanes one below the other; what would be narrower than a line of the drawing is drawn once per line."""
+    left, row = 250, 20
+    scale = (width - left - 16) / (end or 1.0)
+    height = len(strips) * row
+    pieces = []
+    for value, label in ticks:
+        x = left + value * scale
+        pieces.append(f'<line class="grid" x1="{x:.1f}" y1="0" x2="{x:.1f}" y2="{height}"/>')
+        pieces.append(f'<text class="tick" x="{x:.1f}" y="{height + 16}" text-anchor="middle">{_text(label)}</text>')
+    for number, strip in enumerate(strips):
+        y = number * row + 3
+        pieces.append(f'<text class="tick" x="0" y="{y + 11}">{_text(shortened(strip.label, 40))}</text>')
+        drawn: dict[str, dict[int, int]] = {}
+        for kind, start, dur in strip.slices:
+            first, last = int(start * scale * 2), max(int((start + dur) * scale * 2), int(start * scale * 2) + 1)
+            ends = drawn.setdefault(kind, {})
+            ends[first] = max(ends.get(first, 0), last)
+        for kind, ends in drawn.items():
+            path = "".join(f"M{left + a / 2:g} {y}h{(b - a) / 2:g}v14h-{(b - a) / 2:g}z" for a, b in _joined(ends))
+            pieces.append(f'<path class="{kind}" d="{path}"/>')
+    return _svg(width, height + 22, title, pieces)
+
+
 def heat_map(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Cell], title: str) -> Markup:
     """A matrix of coloured cells; the larger the value, the darker.
 
@@ -164,14 +220,14 @@ def heat_map(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Cell],
         place = min(max(place, 0.0), 1.0)
         x, y = left + cell.column * size, top + cell.row * size
         pieces.append(
-            f'<rect x="{x}" y="{y}" width="{size - 1}" height="{size - 1}" style="fill:{_viridis(1 - place)}">'
+            f'<rect x="{x}" y="{y}" width="{size - 1}" height="{size - 1}" fill="{_viridis(1 - place)}">'
             f"<title>{_text(cell.title)}</title></rect>"
         )
         if size >= 40:
-            ink = "#000" if place < 0.58 else "#fff"
+            ground = "light" if place < 0.58 else "dark"
             pieces.append(
-                f'<text class="cell" x="{x + size / 2:.1f}" y="{y + size / 2 + 3:.1f}" text-anchor="middle" '
-                f'style="fill:{ink}">{_text(cell.text)}</text>'
+                f'<text class="cell on-{ground}" x="{x + size / 2:.1f}" y="{y + size / 2 + 3:.1f}" '
+                f'text-anchor="middle">{_text(cell.text)}</text>'
             )
     return _svg(left + len(columns) * size + 10, top + len(rows) * size + 10, title, pieces, natural=True)
 
@@ -226,6 +282,17 @@ def even_ticks(end: float) -> list[float]:
     magnitude = 10.0 ** (len(f"{raw:.0f}") - 1) if raw >= 1 else 1.0
     step = next(factor * magnitude for factor in (1, 2, 5, 10) if factor * magnitude >= raw)
     return [step * number for number in range(int(end / step) + 1)]
+
+
+def _joined(ends: dict[int, int]) -> list[tuple[int, int]]:
+    """Join what touches."""
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(ends.items()):
+        if joined and first <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+        else:
+            joined.append((first, last))
+    return joined
 
 
 def _ring(angle: float, turn: float) -> str:

@@ -63,7 +63,11 @@ def _sections(document: Document) -> dict[SectionName, dict[str, Sequence[msgspe
             "exported_steps": breakdown.exported,
         },
         "findings": {"findings": document.findings.rows, "held_back": document.findings.suppressed},
-        "operators": {"kernels": operators.kernels, "operators": operators.operators},
+        "operators": {
+            "kernels": operators.kernels,
+            "operators": operators.operators,
+            "kernel_shapes": operators.shapes,
+        },
         "communication": {
             "communication": communication.operations,
             "communication_total": [] if communication.total is None else [communication.total],
@@ -76,9 +80,14 @@ def _sections(document: Document) -> dict[SectionName, dict[str, Sequence[msgspe
             "memory_by_operator": memory.operators,
             "memory_total": [] if memory.total is None else [memory.total],
             "memory_at_peak": [] if spots is None else spots.holders,
+            "memory_leak": memory.leaks,
         },
         "copies": {"copies": [] if document.copies is None else document.copies.rows},
         "fusion": {"fusion": [] if document.fusion is None else document.fusion.patterns},
+        "inference": {
+            "requests": [] if document.inference is None else document.inference.stages,
+            "batch_sizes": [] if document.inference is None else document.inference.batch_sizes,
+        },
     }
 
 

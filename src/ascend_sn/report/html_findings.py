@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from ascend_sn.report.document import Findings
 from ascend_sn.report.finding_text import (
@@ -17,8 +17,11 @@ from ascend_sn.report.finding_text import (
 )
 from ascend_sn.report.findings import FindingEntry
 from ascend_sn.report.language import Language
+from ascend_sn.report.quantities import duration_text, percent_text
 
 __all__ = ["findings_parts"]
+
+_CARDS: Final = 200
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class _Card:
     severity_text: str
     rule: str
     title: str
+    gain: str
+    effort: str
     worth: str
     description: str
     advice: str
@@ -41,12 +46,41 @@ def findings_parts(section: Findings, language: Language) -> dict[str, Any]:
         ("findings.could-not-look", [lacking_text(one, language) for one in section.lacking]),
     )
     return {
-        "finding_cards": [_card(finding, language) for finding in section.rows],
+        "finding_cards": [_card(finding, language) for finding in section.rows[:_CARDS]],
+        "more_findings": language.text("findings.more", count=len(section.rows) - _CARDS)
+        if len(section.rows) > _CARDS
+        else "",
+        "replay_note": _replay_note(section, language),
         "no_findings": no_findings_text(section, language),
         "together": plan_text(section, language),
         "plan_steps": [plan_step_text(step, language) for step in section.plan.steps] if section.plan else [],
-        "finding_lists": [(language.text(title), lines) for title, lines in lists if lines],
+        "finding_lists": [(language.text(title), lines[:_CARDS]) for title, lines in lists if lines],
     }
+
+
+def _replay_note(section: Findings, language: Language) -> str:
+    """Say how well the replayed step, on which gains are priced, explains the capture; empty where none was."""
+    replay = section.replay
+    if replay is None:
+        return ""
+    if replay.refused:
+        return language.text("replay.refused", reason=replay.refused)
+    return language.text(
+        "replay.quality",
+        observed_ns=replay.observed_ns,
+        base_ns=replay.base_ns,
+        error_ratio=replay.identity_error_ratio,
+        unexplained_ratio=replay.unexplained_ratio,
+        confidence=language.text(f"confidence.{replay.confidence}"),
+    )
+
+
+def _gain(finding: FindingEntry, language: Language) -> str:
+    """The expected gain in a few characters; what is at stake where there is no price."""
+    if finding.gain is not None:
+        per = "" if finding.gain.per == "step" else " / " + language.text(f"per.{finding.gain.per}")
+        return f"{duration_text(finding.gain.expected_ns)} ({percent_text(finding.gain.expected_ratio)}){per}"
+    return "-" if finding.at_stake_ns is None else f"\u2264 {duration_text(finding.at_stake_ns)}"
 
 
 def _card(finding: FindingEntry, language: Language) -> _Card:
@@ -56,6 +90,8 @@ def _card(finding: FindingEntry, language: Language) -> _Card:
         severity_text=language.text(f"severity.{finding.severity}"),
         rule=finding.rule,
         title=finding.title,
+        gain=_gain(finding, language),
+        effort=language.text(f"effort.{finding.effort}"),
         worth=worth_text(finding, language),
         description=finding.description,
         advice=language.text("finding.do", advice=finding.suggestion),

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median_low
 from typing import Final
 
-from ascend_sn.report.document import Breakdown, Communication, Copies, Fusion, FusionPattern, Memory
+from ascend_sn.report.document import (
+    Breakdown,
+    Communication,
+    Copies,
+    Fusion,
+    FusionPattern,
+    Inference,
+    LeakVerdict,
+    Memory,
+    Operators,
+    Steps,
+)
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import shortened
 from ascend_sn.report.quantities import bytes_text, count_text, duration_text, percent_text, rate_text
@@ -31,7 +43,11 @@ __all__ = [
     "fusion_tables",
     "grade_table",
     "hot_spot_table",
+    "inference_tables",
+    "leak_table",
     "phase_table",
+    "shape_table",
+    "step_table",
     "total_row",
     "wait_table",
 ]
@@ -40,19 +56,24 @@ _RANKS: Final = 32
 _ROWS: Final = 20
 _MOST_ROWS: Final = 1_000
 _NAME_WIDTH: Final = 80
+_SHAPE_WIDTH: Final = 40
 _PHASES: Final = ("data", "forward", "backward", "communication", "optimizer", "other")
 _PARTS: Final = ("transit", "wait", "idle", "unknown")
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table ready to be written: its first column stands on the left; names in it are not escaped."""
+    """A table ready to be written; names in it are not escaped.
+
+    Its first column stands on the left, and so do those of `left`.
+    """
 
     title: str
     note: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     remarks: tuple[str, ...] = ()
+    left: tuple[int, ...] = ()
 
 
 def phase_table(section: Breakdown, language: Language) -> TextTable | None:
@@ -121,6 +142,118 @@ def wait_table(section: Communication, language: Language, view: View) -> TextTa
     note = f"{language.text('waits.note')} \u00b7 {ranking_text(len(shown), section.pair_count, language)}"
     words = ("pair", "wait", "transport", "size", "bandwidth", "of-peak")
     return _table("waits.title", note, _columns(*words), rows, language)
+
+
+def step_table(section: Steps, language: Language) -> TextTable | None:
+    """How long the marked steps took: their number, shortest, middle and longest, per rank."""
+    by_profile: dict[int, list[int]] = {}
+    ranks: dict[int, int | None] = {}
+    for step in section.rows:
+        if step.origin != "inferred":
+            by_profile.setdefault(step.profile_id, []).append(step.dur_ns)
+            ranks[step.profile_id] = step.rank
+    rows = [
+        (
+            rank_text(ranks[profile_id], language),
+            count_text(len(times)),
+            duration_text(min(times)),
+            duration_text(median_low(times)),
+            duration_text(max(times)),
+        )
+        for profile_id, times in list(by_profile.items())[:_RANKS]
+        if len(times) > 1
+    ]
+    return _table("steps.title", language.text("steps.note"), _columns("rank", "steps", "min", "median", "max"), rows,
+                  language)  # fmt: skip
+
+
+def shape_table(section: Operators, language: Language, view: View) -> TextTable | None:
+    """Kernels by the shapes of their inputs."""
+    shown = view.rows(section.shapes, _ROWS)[:_MOST_ROWS]
+    rows = [
+        (
+            shortened(row.op_type, _SHAPE_WIDTH),
+            shortened(row.input_shapes.replace(";", "; "), _NAME_WIDTH),
+            shortened("; ".join(dict.fromkeys((row.input_dtypes or "-").split(";"))), _SHAPE_WIDTH),
+            count_text(row.calls),
+            duration_text(row.total_ns),
+            duration_text(row.mean_ns),
+            duration_text(row.max_ns),
+            _share(row.share_ratio),
+        )
+        for row in shown
+    ]
+    note = ranking_text(len(shown), section.shape_count, language)
+    words = ("type", "shapes", "dtypes", "calls", "total", "mean", "max", "share")
+    return _table("shapes.title", note, _columns(*words), rows, language)
+
+
+def leak_table(section: Memory, language: Language) -> TextTable | None:
+    """Whether the memory of each component leaks, the worst first; one row says that none could be judged."""
+    judged = [row for row in section.leaks if row.verdict != "insufficient"]
+    rows = [
+        (
+            f"{rank_text(row.rank, language)} \u00b7 {row.component}",
+            language.text(f"leak.{row.verdict}"),
+            count_text(row.steps),
+            _size_per_step(row),
+            "-" if row.growth_bytes is None else bytes_text(row.growth_bytes),
+            "-" if row.onset_step is None else count_text(row.onset_step),
+            "-" if row.steps_left is None else count_text(round(row.steps_left)),
+        )
+        for row in judged[:_RANKS]
+    ]
+    note = language.text("leak.note", judged_count=len(judged), all_count=section.leak_count)
+    words = ("component", "verdict", "steps", "growth-per-step", "growth", "onset", "steps-left")
+    if section.leaks and not rows:
+        return TextTable(language.text("leak.title"), language.text("leak.insufficient"), (), ())
+    return _table("leak.title", note, _columns(*words), rows, language)
+
+
+def _size_per_step(row: LeakVerdict) -> str:
+    return "-" if row.slope_bytes_per_step is None else bytes_text(row.slope_bytes_per_step)
+
+
+def inference_tables(section: Inference | None, language: Language) -> list[TextTable]:
+    """Requests by stage, and throughput by batch size."""
+    if section is None:
+        return []
+    several = len({row.profile_id for row in section.stages}) > 1
+    stages = [
+        (
+            (f"{rank_text(row.rank, language)} \u00b7 " if several else "") + language.text(f"latency.{row.stage}"),
+            duration_text(row.mean_ns),
+            duration_text(row.p50_ns),
+            duration_text(row.p90_ns),
+            duration_text(row.p99_ns),
+            duration_text(row.max_ns),
+            _share(row.share_ratio),
+            duration_text(row.first_ns),
+            "-" if row.steady_mean_ns is None else duration_text(row.steady_mean_ns),
+        )
+        for row in section.stages[: _RANKS * 5]
+    ]
+    sizes = [
+        (
+            count_text(row.batch_size),
+            count_text(row.runs),
+            duration_text(row.mean_ns),
+            duration_text(row.p50_ns),
+            duration_text(row.p99_ns),
+            count_text(round(row.samples_per_s, 1)),
+            language.text("batch.highest") if row.is_highest else language.text("batch.knee") if row.is_knee else "",
+        )
+        for row in section.batch_sizes[:_MOST_ROWS]
+    ]
+    requests = sum(row.requests for row in section.stages if row.stage == "total")
+    note = language.text("latency.note", count=requests)
+    found = [
+        _table("latency.title", note, _columns("stage-of-request", "mean", "p50", "p90", "p99", "max", "share", "first",
+               "later"), stages, language),
+        _table("batch.title", "", _columns("batch", "calls", "mean", "p50", "p99", "throughput", "remark"), sizes,
+               language),
+    ]  # fmt: skip
+    return [table for table in found if table is not None]
 
 
 def total_row(section: Memory, language: Language) -> tuple[str, ...]:

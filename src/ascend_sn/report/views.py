@@ -11,7 +11,9 @@ from ascend_sn.advisor.thresholds import Thresholds
 
 __all__ = ["DEFAULT_TOP_K", "SECTIONS", "SectionName", "Selection", "View", "selection_of", "telling_ranks", "view_of"]
 
-SectionName = Literal["breakdown", "findings", "operators", "communication", "memory", "copies", "fusion"]
+SectionName = Literal[
+    "breakdown", "findings", "operators", "communication", "memory", "copies", "fusion", "inference", "timeline"
+]
 SECTIONS: Final[tuple[SectionName, ...]] = get_args(SectionName)
 
 _NS_PER_MS: Final = 1_000_000
@@ -58,7 +60,7 @@ class View:
     @property
     def on_screen(self) -> frozenset[SectionName]:
         """What the screen shows: what was named, else what answers where the step goes."""
-        return self.sections if self.chosen else self.sections - {"copies", "fusion"}
+        return self.sections if self.chosen else self.sections - {"copies", "fusion", "inference", "timeline"}
 
     def rows(self, rows: Sequence[_Row], default: int) -> Sequence[_Row]:
         """Return the first rows of a ranking."""
