@@ -17,6 +17,7 @@ __all__ = [
     "HistoryVersionError",
     "InputError",
     "JsonTextError",
+    "NoBaselineError",
     "NotCollectedError",
     "NotComparableError",
     "NotParsedError",
@@ -103,6 +104,10 @@ class HistoryError(AscendSnError):
     def __init__(self, where: str, problem: str) -> None:
         self.where, self.problem = where, problem
         super().__init__(f"{where}: {problem}")
+
+
+class NoBaselineError(HistoryError):
+    """A history that holds nothing to compare with yet."""
 
 
 class HistoryVersionError(HistoryError):

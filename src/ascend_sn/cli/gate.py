@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from ascend_sn.cli.baselines import BaselineSource
 from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option, switch
 from ascend_sn.cli.comparing import measured_side, recoveries_of
 from ascend_sn.cli.output import check_output, write_text
-from ascend_sn.errors import NotComparableError, UsageError
+from ascend_sn.errors import NotComparableError
 from ascend_sn.report.language import Language
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ SUFFIXES: Final = (".xml", ".md", ".json")
 @click.argument("candidates", nargs=-1, metavar="CAND", type=ANY_PATH)
 @click.option("--input", "inputs", multiple=True, type=ANY_PATH, metavar="PATH", help="cli.option.input")
 @click.option("--baseline", multiple=True, type=ANY_PATH, metavar="PATH", help="cli.option.baseline")
+@click.option("--history", "place", metavar="FILE|URL", help="cli.option.gate-history")
+@click.option("--series", metavar="NAME", help="cli.option.gate-series")
+@click.option("--runs", type=click.IntRange(min=1), metavar="N", help="cli.option.gate-runs")
+@switch("--record", help="cli.option.gate-record")
 @click.option("--limit", "limits", multiple=True, metavar="METRIC=N", help="cli.option.limit")
 @click.option("--metric", "metrics", multiple=True, metavar="METRIC", help="cli.option.metric")
 @click.option("--output", "outputs", multiple=True, type=ANY_PATH, metavar="FILE", help="cli.option.gate-output")
@@ -44,6 +49,10 @@ def gate(
     candidates: tuple[Path, ...],
     inputs: tuple[Path, ...],
     baseline: tuple[Path, ...],
+    place: str | None,
+    series: str | None,
+    runs: int | None,
+    record: bool,
     limits: tuple[str, ...],
     metrics: tuple[str, ...],
     outputs: tuple[Path, ...],
@@ -66,11 +75,12 @@ def gate(
         check_output(gitlab, (".json",))
     settings = GateSettings.in_force(Path.cwd()).with_limits(limits).only(metrics)
     settings = settings.with_switches(strict=strict, require_confidence=require_confidence)
-    if not baseline:
-        raise UsageError("no baseline: name it with --baseline PATH")
+    source = BaselineSource.of(baseline, place=place, series=series, runs=runs, record=record)
     if null:
-        return _null_test(baseline, settings, output_format, cache_dir, language)
-    document = _judged(baseline, (*candidates, *inputs), settings, cache_dir, language, began)
+        return _null_test(source, settings, output_format, cache_dir, language)
+    document = _judged(source, (*candidates, *inputs), settings, cache_dir, language, began)
+    if document is None:
+        return 0
     for path in outputs:
         write_text(path, _text(document, path.suffix.lower().removeprefix("."), language))
         print(language.text("say.written", path=path), file=sys.stderr)
@@ -89,32 +99,36 @@ def gate(
 
 
 def _judged(
-    baseline: tuple[Path, ...],
+    source: BaselineSource,
     candidates: tuple[Path, ...],
     settings: GateSettings,
     cache_dir: Path | None,
     language: Language,
     began: int,
-) -> GateDocument:
+) -> GateDocument | None:
+    """Judge; None where a history has just begun with the candidate."""
     from ascend_sn.compare.gate import gated
     from ascend_sn.report.comparison import comparison_document, gate_document
 
-    base = measured_side(baseline, language, cache_dir=cache_dir)
     other = measured_side(candidates, language, cache_dir=cache_dir)
-    result = gated(base.figures, other.figures, settings)
+    base, history = source.runs_for(other, language, cache_dir=cache_dir)
+    if not base:
+        return None
+    result = gated(base, other.figures, settings)
     document = comparison_document(
         result.comparison,
-        base.figures,
+        base,
         other.figures,
         language,
         recoveries=[] if result.verdict == "passed" else recoveries_of(result.comparison, other),
         analysis_ns=time.perf_counter_ns() - began,
     )
-    return gate_document(result, document, language)
+    source.keep(other, result.verdict, language)
+    return gate_document(result, document, language, history)
 
 
 def _null_test(
-    baseline: tuple[Path, ...],
+    source: BaselineSource,
     settings: GateSettings,
     output_format: str | None,
     cache_dir: Path | None,
@@ -123,7 +137,8 @@ def _null_test(
     from ascend_sn.compare.gate import null_test
     from ascend_sn.report.comparison import null_document
 
-    result = null_test(measured_side(baseline, language, cache_dir=cache_dir).figures, settings.limits)
+    runs, _ = source.runs_for(None, language, cache_dir=cache_dir)
+    result = null_test(runs, settings.limits)
     if output_format == "json":
         from ascend_sn.report.as_json import json_text
 

@@ -37,6 +37,7 @@ COMMANDS: Final = (
     "export",
     "compare",
     "gate",
+    "history",
     "doctor",
     "demo",
     "ingest",

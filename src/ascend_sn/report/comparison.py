@@ -17,11 +17,18 @@ from ascend_sn.compare.collectives import CollectiveChange
 from ascend_sn.compare.comparison import Comparison, Outcome, Scaling
 from ascend_sn.compare.figures import RunFigures
 from ascend_sn.compare.gate import GateResult, NullTest, Reason
+from ascend_sn.compare.history.record import Baseline
 from ascend_sn.compare.judge import Judgement
 from ascend_sn.compare.operators import OperatorChange
 from ascend_sn.compare.recovery import Recovery
 from ascend_sn.model.message import Message
-from ascend_sn.report.comparison_text import gate_sentences, obstacle_sentences, recovery_sentence, verdict_sentences
+from ascend_sn.report.comparison_text import (
+    baseline_sentence,
+    gate_sentences,
+    obstacle_sentences,
+    recovery_sentence,
+    verdict_sentences,
+)
 from ascend_sn.report.document import Statement
 from ascend_sn.report.language import Code, Language
 
@@ -133,6 +140,7 @@ class GateDocument(msgspec.Struct, kw_only=True):
         said: The verdict in sentences; the first one is the headline.
         reasons: What is not simply fine, by metric.
         comparison: The comparison behind it.
+        history: Runs of the history that were the baseline; null where runs were named.
     """
 
     schema: Literal["ascend-sn/gate/1"]
@@ -142,6 +150,7 @@ class GateDocument(msgspec.Struct, kw_only=True):
     said: list[Statement]
     reasons: list[Reason]
     comparison: ComparisonDocument
+    history: Baseline | None = None
 
 
 class NullDocument(msgspec.Struct, kw_only=True):
@@ -203,10 +212,14 @@ def comparison_document(
     )
 
 
-def gate_document(result: GateResult, document: ComparisonDocument, language: Language) -> GateDocument:
+def gate_document(
+    result: GateResult, document: ComparisonDocument, language: Language, history: Baseline | None = None
+) -> GateDocument:
     """Return the document of the gate around that of its comparison."""
     said = gate_sentences(result)
     said += [recovery_sentence(one) for one in document.recoveries if result.verdict in ("failed", "unsure")]
+    if history is not None:
+        said.append(baseline_sentence(history))
     return GateDocument(
         schema="ascend-sn/gate/1",
         generator=_generator(),
@@ -215,6 +228,7 @@ def gate_document(result: GateResult, document: ComparisonDocument, language: La
         said=_statements(said, language),
         reasons=result.reasons,
         comparison=document,
+        history=history,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from ascend_sn.compare.attribution import Contribution
 from ascend_sn.compare.comparison import Comparison
 from ascend_sn.compare.gate import GateResult, NullTest, Reason
+from ascend_sn.compare.history.record import Baseline
 from ascend_sn.compare.judge import Judgement
 from ascend_sn.compare.recovery import Recovery
 from ascend_sn.model.message import Message
@@ -20,6 +21,7 @@ __all__ = [
     "MATCHED_BY",
     "METRIC_NAMES",
     "VERDICTS",
+    "baseline_sentence",
     "cause_text",
     "change_text",
     "gate_sentences",
@@ -97,12 +99,27 @@ _REASONS: Final = {
     "not in baseline": "gate.reason.not-in-baseline",
 }
 
+_CHOSEN: Final = {
+    "pinned": "history.baseline.pinned",
+    "level": "history.baseline.level",
+    "newest": "history.baseline.newest",
+}
+
 _GATE: Final = {
     "passed": "gate.said.passed",
     "failed": "gate.said.failed",
     "unsure": "gate.said.unsure",
     "cannot compare": "gate.said.cannot-compare",
 }
+
+
+def baseline_sentence(baseline: Baseline) -> Message:
+    """Say which runs of which history a candidate was held against, and why these."""
+    runs = ", ".join(f"#{one.id}" for one in baseline.runs[:3])
+    if len(baseline.runs) > 3:
+        runs += f" \u2026 #{baseline.runs[-1].id}"
+    params = {"count": len(baseline.runs), "runs": runs, "series": printable(baseline.series)}
+    return Message(_CHOSEN[baseline.chosen_by], {**params, "where": printable(baseline.where)})
 
 
 def obstacle_sentences(obstacles: Iterable[Message]) -> list[Message]:

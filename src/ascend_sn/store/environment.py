@@ -31,7 +31,7 @@ def history_place() -> str | None:
 
 
 def history_file() -> Path:
-    """Where the history lies when nobody says so: `$XDG_DATA_HOME/ascend-sn/history.db`, else below `~/.local/share`."""
+    """The usual history: `$XDG_DATA_HOME/ascend-sn/history.db`, else below `~/.local/share`."""
     base = os.environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local" / "share") / "ascend-sn" / "history.db"
 

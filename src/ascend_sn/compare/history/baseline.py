@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
-
-import msgspec
+from typing import Final
 
 from ascend_sn.compare.figures import RunFigures
 from ascend_sn.compare.history.level_changes import WINDOW, level_changes
-from ascend_sn.compare.history.record import Record, identity_of, setup_of
+from ascend_sn.compare.history.record import Baseline, ChosenBy, Record, identity_of, setup_of
 from ascend_sn.compare.history.store import History
 from ascend_sn.compare.settings_file import FILE_NAME, settings_table, with_variables
-from ascend_sn.errors import HistoryError, UsageError
+from ascend_sn.errors import NoBaselineError, UsageError
 from ascend_sn.store.environment import history_file, history_place
 
-__all__ = ["Baseline", "HistorySettings", "baseline_of"]
+__all__ = ["HistorySettings", "baseline_of"]
 
 DEFAULT_SERIES: Final = "default"
 DEFAULT_RUNS: Final = 10
 """Runs of a history that make the baseline: as many as a variation of 5 % asks for."""
-
-ChosenBy = Literal["pinned", "level", "newest"]
 
 _PINNED: Final = "pinned"
 _MAIN: Final = "step_time"
@@ -76,22 +72,6 @@ class HistorySettings:
         )
 
 
-class Baseline(msgspec.Struct, frozen=True, kw_only=True):
-    """The runs of the history that a candidate was held against.
-
-    Attributes:
-        where: File or URL of the history, without password.
-        series: The series.
-        chosen_by: Why these runs: they are `pinned`, the newest since the last change of `level`, or the `newest`.
-        runs: The runs, the oldest first.
-    """
-
-    where: str
-    series: str
-    chosen_by: ChosenBy
-    runs: list[Record]
-
-
 def baseline_of(
     history: History, candidates: Sequence[RunFigures], *, series: str, runs: int
 ) -> tuple[Baseline, list[RunFigures]]:
@@ -102,12 +82,12 @@ def baseline_of(
     the step time, to which the baseline then belongs no more.
 
     Raises:
-        HistoryError: The series holds no run that could be a baseline.
+        NoBaselineError: The series holds no run that could be a baseline.
     """
     records = history.records(series)
     if not records:
         known = ", ".join(history.series()) or "none"
-        raise HistoryError(history.where, f"no run in the series {series!r}; known series: {known}")
+        raise NoBaselineError(history.where, f"no run in the series {series!r}; known series: {known}")
     own = {identity_of(one) for one in candidates}
     identities = history.identities(records)
     others = [one for one in records if identities[one.id] not in own]
@@ -115,7 +95,7 @@ def baseline_of(
     pinned = [one for one in alike if one.pinned]
     accepted = [one for one in alike if one.verdict != "failed"]
     if not (pinned or accepted):
-        raise HistoryError(history.where, f"no run in the series {series!r} that could be a baseline")
+        raise NoBaselineError(history.where, f"no run in the series {series!r} that could be a baseline")
     chosen, how = _newest(accepted, runs) if not pinned else (pinned, _PINNED)
     # Of another setup than the candidates' all are of one: the newest one's.
     chosen = [one for one in chosen if one.setup == chosen[-1].setup]

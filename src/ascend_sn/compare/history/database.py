@@ -12,7 +12,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from ascend_sn.compare.history.schema import MIGRATIONS, upgrade, version_of
-from ascend_sn.errors import HistoryError, UsageError
+from ascend_sn.errors import HistoryError, NoBaselineError, UsageError
 
 __all__ = ["Database"]
 
@@ -53,15 +53,16 @@ class Database:
         """Open a transaction that only reads.
 
         Raises:
-            HistoryError: The database cannot be reached or read, or holds no history.
+            NoBaselineError: The database holds no history.
+            HistoryError: It cannot be reached or read.
         """
         if self._file is not None and not self._file.is_file():
-            raise HistoryError(self.where, "there is no history yet; `ascend-sn history record RUN` begins one")
+            raise NoBaselineError(self.where, "there is no history yet; `ascend-sn history record RUN` begins one")
         with self._told("read"):
             with self._engine.connect() as connection:
                 found = version_of(connection)
             if found == 0:
-                raise HistoryError(self.where, "holds no history; `ascend-sn history record RUN` begins one")
+                raise NoBaselineError(self.where, "holds no history; `ascend-sn history record RUN` begins one")
             self._make_ready()
             with self._engine.connect() as connection:
                 yield connection

@@ -11,9 +11,20 @@ import msgspec
 from ascend_sn.compare.figures import FIGURES_VERSION, RunFigures
 from ascend_sn.compare.metrics import METRICS
 
-__all__ = ["Record", "Verdict", "figures_from", "identity_of", "packed", "setup_of", "values_of"]
+__all__ = [
+    "Baseline",
+    "ChosenBy",
+    "Record",
+    "Verdict",
+    "figures_from",
+    "identity_of",
+    "packed",
+    "setup_of",
+    "values_of",
+]
 
 Verdict = Literal["passed", "unsure", "failed"]
+ChosenBy = Literal["pinned", "level", "newest"]
 
 _MOST_BYTES: Final = 256 << 20
 """Of unpacked figures: whatever unpacks to more is not ours."""
@@ -54,6 +65,22 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     def label(self) -> str:
         """How the run is called where it is compared: its number, and its revision or name."""
         return f"#{self.id} {self.revision[:12] if self.revision else self.name}"
+
+
+class Baseline(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of the history that a candidate was held against.
+
+    Attributes:
+        where: File or URL of the history, without password.
+        series: The series.
+        chosen_by: Why these runs: they are `pinned`, the newest since the last change of `level`, or the `newest`.
+        runs: The runs, the oldest first.
+    """
+
+    where: str
+    series: str
+    chosen_by: ChosenBy
+    runs: list[Record]
 
 
 def values_of(figures: RunFigures) -> dict[str, float]:

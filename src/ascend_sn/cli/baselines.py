@@ -1,0 +1,100 @@
+"""Where `gate` takes its baseline from: runs that are named, or a history; and keeping what was judged."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ascend_sn.cli.comparing import Side, measured_side
+from ascend_sn.errors import NoBaselineError, UsageError
+from ascend_sn.report.language import Language
+
+if TYPE_CHECKING:
+    from ascend_sn.compare.figures import RunFigures
+    from ascend_sn.compare.history.baseline import HistorySettings
+    from ascend_sn.compare.history.record import Baseline, Verdict
+
+__all__ = ["BaselineSource"]
+
+
+@dataclass(frozen=True)
+class BaselineSource:
+    """What the command line says of the baseline.
+
+    Attributes:
+        paths: Runs that are named.
+        history: The history that the runs come from, or the candidate is recorded in; None: neither.
+        record: Whether the candidate is recorded.
+    """
+
+    paths: tuple[Path, ...]
+    history: HistorySettings | None
+    record: bool
+
+    @classmethod
+    def of(
+        cls, paths: tuple[Path, ...], *, place: str | None, series: str | None, runs: int | None, record: bool
+    ) -> BaselineSource:
+        """Read the options.
+
+        Raises:
+            UsageError: Neither runs nor a history, or both.
+        """
+        if paths and place is not None and not record:
+            raise UsageError("two baselines: name runs with --baseline, or a history with --history")
+        if paths and not record:
+            return cls(paths, None, False)
+        from ascend_sn.compare.history.baseline import HistorySettings
+
+        history = HistorySettings.in_force(Path.cwd(), place=place, series=series, runs=runs)
+        if not paths and not history.is_named:
+            raise UsageError("no baseline: name it with --baseline PATH, or a history with --history FILE|URL")
+        return cls(paths, history, record)
+
+    def runs_for(
+        self, candidates: Side | None, language: Language, *, cache_dir: Path | None
+    ) -> tuple[list[RunFigures], Baseline | None]:
+        """Return the runs of the baseline, and what of the history they are.
+
+        A history that holds nothing yet begins with the candidate where that is to be recorded: then there are none.
+
+        Raises:
+            NoBaselineError: The history holds nothing, and nothing is to be recorded.
+        """
+        if self.paths or self.history is None:
+            return measured_side(self.paths, language, cache_dir=cache_dir).figures, None
+        from ascend_sn.compare.history.baseline import baseline_of
+        from ascend_sn.compare.history.store import History
+
+        figures = [] if candidates is None else candidates.figures
+        try:
+            with History(self.history.place) as history:
+                baseline, runs = baseline_of(history, figures, series=self.history.series, runs=self.history.runs)
+            return runs, baseline
+        except NoBaselineError as error:
+            if not self.record or candidates is None:
+                raise
+            self._add(candidates, None, language)
+            print(language.text("gate.history-begins", where=error.where, series=self.history.series))
+            return [], None
+
+    def keep(self, candidates: Side, verdict: str, language: Language) -> None:
+        """Record the candidate with its verdict, where that is asked for and there is one."""
+        known: dict[str, Verdict] = {"passed": "passed", "unsure": "unsure", "failed": "failed"}
+        if self.record and verdict in known:
+            self._add(candidates, known[verdict], language)
+
+    def _add(self, candidates: Side, verdict: Verdict | None, language: Language) -> None:
+        from ascend_sn.cli.history_actions import Told, keep_side
+        from ascend_sn.compare.history.store import History
+
+        assert self.history is not None
+        with History(self.history.place) as history:
+            records = keep_side(
+                history, self.history.series, candidates, Told(), verdict, now_ns=time.time_ns(), language=language
+            )
+        names = ", ".join(one.label for one in records)
+        print(language.text("gate.recorded", runs=names, where=history.where), file=sys.stderr)
