@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from ascend_sn.analysis import BY_NAME, Missing, absence, result
-from ascend_sn.analysis.relations import materialise
+from ascend_sn.analysis import BY_NAME, Missing, absence, worked_out
+from ascend_sn.analysis.relations import Result, selected
 from ascend_sn.store import Run
 
 if TYPE_CHECKING:
     from ascend_sn.replay import Replay, Unpriced
 
 __all__ = ["Facts"]
+
+_RESULT = re.compile(r"\bresult\b")
 
 _Row = TypeVar("_Row")
 
@@ -30,7 +32,8 @@ class Facts:
     def __init__(self, run: Run) -> None:
         self.run = run
         self._missing: dict[str, Missing | None] = {}
-        self._results: dict[str, DuckDBPyRelation | Missing] = {}
+        self._results: dict[str, Result | Missing] = {}
+        self._tables: set[str] = set()
         self._rows: dict[str, list[dict[str, Any]]] = {}
 
     def missing(self, name: str) -> Missing | None:
@@ -46,17 +49,19 @@ class Facts:
         """
         if name not in self._rows:
             found = self._result(name)
-            self._rows[name] = [] if isinstance(found, Missing) else _plain(found)
+            self._rows[name] = [] if isinstance(found, Missing) else found.dicts()
         return [msgspec.convert(row, row_type) for row in self._rows[name]]
 
     def query(self, name: str, sql: str, row_type: type[_Row], **parameters: Any) -> list[_Row]:
         """Query a result, which the query calls `result`; no rows where it is absent."""
         found = self._result(name)
-        return [] if isinstance(found, Missing) else self._queried(found, sql, row_type, parameters)
+        if isinstance(found, Missing):
+            return []
+        return self.table_rows(_RESULT.sub(self._kept(name, found), sql), row_type, **parameters)
 
     def table_rows(self, sql: str, row_type: type[_Row], **parameters: Any) -> list[_Row]:
         """Query the tables of the run; columns go to the fields of `row_type` by name."""
-        return [msgspec.convert(row, row_type) for row in _fetched(self.run.db.execute(sql, parameters or None))]
+        return [msgspec.convert(row, row_type) for row in selected(self.run.db, sql, parameters).dicts()]
 
     @cached_property
     def replay(self) -> Replay | Unpriced:
@@ -65,29 +70,16 @@ class Facts:
 
         return Replay.of(self.run)
 
-    def _result(self, name: str) -> DuckDBPyRelation | Missing:
+    def _result(self, name: str) -> Result | Missing:
         if name not in self._results:
-            found = result(self.run, name)
-            if not isinstance(found, Missing) and BY_NAME[name].combine is None:
-                # A relation is worked out with every query of it; a combined result is a table already.
-                materialise(self.run.db, f"{name}_result", found)
-                found = self.run.db.table(f"{name}_result")
-            self._results[name] = found
+            self._results[name] = worked_out(self.run, name)
         return self._results[name]
 
-    def _queried(
-        self, result: DuckDBPyRelation, sql: str, row_type: type[_Row], parameters: dict[str, Any]
-    ) -> list[_Row]:
-        # DuckDB finds the relation by the name of the argument.
-        return [msgspec.convert(row, row_type) for row in _fetched(self.run.db.execute(sql, parameters or None))]
-
-
-def _plain(relation: DuckDBPyRelation) -> list[dict[str, Any]]:
-    names = relation.columns
-    return [dict(zip(names, row, strict=True)) for row in relation.fetchall()]
-
-
-def _fetched(db: DuckDBPyConnection) -> list[dict[str, Any]]:
-    """The rows of the query that was just run; asking for a relation first would plan it twice."""
-    names = [column[0] for column in db.description]
-    return [dict(zip(names, row, strict=True)) for row in db.fetchall()]
+    def _kept(self, name: str, found: Result) -> str:
+        """The table of a result: queries of it would work it out again each time."""
+        table = f"{name}_result"
+        if name not in self._tables:
+            if BY_NAME[name].combine is None:
+                found.keep(table)
+            self._tables.add(name)
+        return table

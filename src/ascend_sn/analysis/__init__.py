@@ -31,6 +31,7 @@ from ascend_sn.analysis import (
     host_pauses as _host_pauses,
     inference_latency as _inference_latency,
     input_pipeline as _input_pipeline,
+    kernel_shapes as _kernel_shapes,
     kernel_statistics as _kernel_statistics,
     launch_queue as _launch_queue,
     launch_statistics as _launch_statistics,
@@ -61,6 +62,7 @@ from ascend_sn.analysis import (
     utilisation_map as _utilisation_map,
 )
 from ascend_sn.analysis.registry import Analysis, Missing, evaluate, missing_needs
+from ascend_sn.analysis.relations import Result
 from ascend_sn.errors import NotCollectedError, UnknownNameError
 from ascend_sn.store import Run
 
@@ -75,6 +77,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _step_phases.ANALYSIS,
     _input_pipeline.ANALYSIS,
     _kernel_statistics.ANALYSIS,
+    _kernel_shapes.ANALYSIS,
     _operator_statistics.ANALYSIS,
     _collective_parts.ANALYSIS,
     _communication_summary.ANALYSIS,
@@ -128,6 +131,16 @@ def result(run: Run, name: str) -> DuckDBPyRelation | Missing:
     Raises:
         UnknownNameError: No analysis of that name.
     """
+    found = worked_out(run, name)
+    return found if isinstance(found, Missing) else found.relation()
+
+
+def worked_out(run: Run, name: str) -> Result | Missing:
+    """Do as `result` does, without a relation: for the parts of this package, which read or keep the rows once.
+
+    Raises:
+        UnknownNameError: No analysis of that name.
+    """
     missing = absence(run, name)
     return evaluate(BY_NAME[name], run.db) if missing is None else missing
 
@@ -168,6 +181,7 @@ exported_steps = _public(_exported_steps.ANALYSIS)
 step_phases = _public(_step_phases.ANALYSIS)
 input_pipeline = _public(_input_pipeline.ANALYSIS)
 kernel_statistics = _public(_kernel_statistics.ANALYSIS)
+kernel_shapes = _public(_kernel_shapes.ANALYSIS)
 operator_statistics = _public(_operator_statistics.ANALYSIS)
 collective_parts = _public(_collective_parts.ANALYSIS)
 communication_summary = _public(_communication_summary.ANALYSIS)
@@ -239,6 +253,7 @@ __all__ = [
     "host_pauses",
     "inference_latency",
     "input_pipeline",
+    "kernel_shapes",
     "kernel_statistics",
     "launch_queue",
     "launch_statistics",
@@ -268,4 +283,5 @@ __all__ = [
     "temporary_churn",
     "throughput_sweep",
     "utilisation_map",
+    "worked_out",
 ]

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.core_types import metadata_operators
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "affinity_matches", "matched_operators"]
@@ -63,7 +63,7 @@ class _Sequence:
     place: Int64
 
 
-def affinity_matches(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def affinity_matches(db: DuckDBPyConnection) -> Result:
     """Search the operators of each thread for the sequences of `data/affinity.toml`, in captures of Ascend devices.
 
     A sequence is made of the outermost aten operators (inside an autograd node they count as outermost), without views
@@ -89,7 +89,7 @@ def affinity_matches(db: DuckDBPyConnection) -> DuckDBPyRelation:
     for profile_id, own in _operators(db):
         rows.extend(_matches(profile_id, own, whole.get(profile_id)))
     rows.sort(key=_order)
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def matched_operators(db: DuckDBPyConnection, profile_id: int, api: str) -> list[Int64]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import gaps, intersect, union
 from ascend_sn.analysis.activity import Activity, activities, grouped
 from ascend_sn.analysis.host_calls import classify_calls
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.window_rows import lengths_within, outer_windows
 from ascend_sn.model.rows import Int64
 
@@ -31,7 +31,7 @@ _TYPES: Final = {
 }
 
 
-def allocator_cost(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def allocator_cost(db: DuckDBPyConnection) -> Result:
     """Sum the driver calls that allocate, free and map device memory (`data/host_calls.toml`), by name.
 
     A pool that works calls the driver in the first steps only; what is left is pressure, or `empty_cache` in the loop.
@@ -62,7 +62,7 @@ def allocator_cost(db: DuckDBPyConnection) -> DuckDBPyRelation:
         rank = found["rank"][part][0]
         known = {"profile_id": profile_id, "rank": None if rank is np.ma.masked else int(rank)}
         rows.extend({**known, **row} for row in _by_name(names, start, end, by_profile.get(profile_id)))
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _by_name(names: Any, start: Int64, end: Int64, activity: Activity | None) -> list[dict[str, Any]]:

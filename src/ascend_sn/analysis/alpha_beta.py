@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.collective_parts import completed_parts
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed, selected
 from ascend_sn.analysis.trend import theil_sen
 
 __all__ = ["ANALYSIS", "alpha_beta", "combined_fit"]
@@ -44,7 +44,7 @@ _TYPES: Final = {
 }
 
 
-def alpha_beta(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def alpha_beta(db: DuckDBPyConnection) -> Result:
     """List the transport that moved most bytes of each collective.
 
     Args:
@@ -53,16 +53,19 @@ def alpha_beta(db: DuckDBPyConnection) -> DuckDBPyRelation:
     Returns:
         profile_id, collective_id, transport (not LOCAL), of the collectives of which links were recorded.
     """
-    return db.sql("""
+    return selected(
+        db,
+        """
         select profile_id, collective_id, arg_max(transport, (size_bytes, transport)) as transport
         from link
         where collective_id is not null and transport <> 'LOCAL'
         group by profile_id, collective_id
         order by profile_id, collective_id
-    """)
+    """,
+    )
 
 
-def combined_fit(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def combined_fit(db: DuckDBPyConnection) -> Result:
     """Fit transit = alpha + size / bandwidth per group, operation and transport, over the calls of all ranks.
 
     The line goes through the median transit of each size (Theil-Sen, so that stragglers do not move it) and needs
@@ -78,12 +81,11 @@ def combined_fit(db: DuckDBPyConnection) -> DuckDBPyRelation:
         knee), small_bytes_ratio (share of the bytes in them), alpha_time_ratio (alpha of all calls over their
         transit, at most 1); sorted by transit.
     """
-    parts = completed_parts(db)  # noqa: F841 - DuckDB finds it by the variable's name
     found = db.execute(f"""
         select group_id, op, transport,
                list(size_bytes order by profile_id, collective_id) as size_bytes,
                list(transit_ns order by profile_id, collective_id) as transit_ns
-        from parts
+        from {completed_parts(db)}
         left join {COMBINED_VIEW} using (profile_id, collective_id)
         where size_bytes > 0 and transit_ns > 0
         group by group_id, op, transport
@@ -93,7 +95,7 @@ def combined_fit(db: DuckDBPyConnection) -> DuckDBPyRelation:
         for group, op, transport, sizes, transits in found
     ]
     rows.sort(key=lambda row: (-row["transit_ns"], row["group_id"] or "", row["op"], row["transport"] or ""))
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _fit(size: npt.NDArray[np.int64], transit: npt.NDArray[np.int64]) -> dict[str, Any]:

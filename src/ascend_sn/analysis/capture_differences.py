@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 import msgspec
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed, selected
 
 __all__ = ["ANALYSIS", "capture_differences"]
 
@@ -33,7 +33,7 @@ _TYPES: Final = {
 }
 
 
-def capture_differences(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def capture_differences(db: DuckDBPyConnection) -> Result:
     """List the configuration of each capture.
 
     Args:
@@ -42,14 +42,17 @@ def capture_differences(db: DuckDBPyConnection) -> DuckDBPyRelation:
     Returns:
         profile_id, rank, device_kind, device_name, format, versions and config (JSON texts).
     """
-    return db.sql("""
+    return selected(
+        db,
+        """
         select profile_id, rank, device_kind, device_name, format, versions, config
         from profile
         order by profile_id
-    """)
+    """,
+    )
 
 
-def combined_differences(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def combined_differences(db: DuckDBPyConnection) -> Result:
     """Compare the captures setting by setting.
 
     Returns:
@@ -84,7 +87,7 @@ def combined_differences(db: DuckDBPyConnection) -> DuckDBPyRelation:
             for value in sorted(ranks)
             if value != usual
         )
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _settings(kind: str, name: str | None, form: str, versions: str | None, config: str | None) -> dict[str, str]:

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed, selected
 
 __all__ = ["ANALYSIS", "OFFSET_TYPES", "clock_offsets", "offsets_between"]
 
@@ -40,7 +40,7 @@ OFFSET_TYPES: Final = {
 }
 
 
-def clock_offsets(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def clock_offsets(db: DuckDBPyConnection) -> Result:
     """List what the alignment needs of each profile: its matched collectives.
 
     Args:
@@ -50,16 +50,19 @@ def clock_offsets(db: DuckDBPyConnection) -> DuckDBPyRelation:
         profile_id, rank, host, and of each numbered collective group_id, op, sequence, ts_ns, dur_ns (null for
         a profile without any).
     """
-    return db.sql("""
+    return selected(
+        db,
+        """
         select profile.profile_id, profile.rank, profile.host, group_id, op, sequence, ts_ns, dur_ns
         from profile
         left join (select profile_id, group_id, op, sequence, ts_ns, dur_ns from collective
                    where sequence is not null) call using (profile_id)
         order by profile.profile_id, group_id, sequence
-    """)
+    """,
+    )
 
 
-def combined_offsets(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def combined_offsets(db: DuckDBPyConnection) -> Result:
     """Align every profile with the first one that it is connected to.
 
     Returns:
@@ -70,7 +73,7 @@ def combined_offsets(db: DuckDBPyConnection) -> DuckDBPyRelation:
         hence the same clock; `unknown`), reason (why it is unknown).
     """
     rows = offsets_between(db.execute(f"select * from {COMBINED_VIEW}").fetchnumpy())
-    return rows_relation(db, rows, OFFSET_TYPES)
+    return listed(db, rows, OFFSET_TYPES)
 
 
 def offsets_between(calls: dict[str, Any]) -> list[dict[str, Any]]:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.clock_offsets import OFFSET_TYPES, offsets_between
-from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
-from ascend_sn.analysis.relations import materialise, rows_relation, worked_out_once
+from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need, combined_once
+from ascend_sn.analysis.relations import Result, listed, selected
 
 __all__ = ["ANALYSIS", "collective_parts", "completed_parts"]
 
 _OFFSETS = "offset_of_profile"
 _RECORDED = "recorded_parts"
-_COMPLETED = "completed_parts"
 
 
-def collective_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def collective_parts(db: DuckDBPyConnection) -> Result:
     """List the collectives with what was recorded of their parts.
 
     Args:
@@ -25,7 +24,9 @@ def collective_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
         The rows that `combined_parts` completes: identity, step, op, name, group_id, sequence, size_bytes,
         ts_ns, dur_ns, and the recorded transit_ns, wait_ns, sync_ns, idle_ns, method.
     """
-    return db.sql("""
+    return selected(
+        db,
+        """
         select collective.profile_id, collective.rank, collective.collective_id, kernel.step_id, step.step,
                collective.op, collective.name, collective.group_id, collective.sequence,
                collective.size_bytes, collective.ts_ns, collective.dur_ns,
@@ -35,22 +36,21 @@ def collective_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
         left join kernel using (profile_id, kernel_id)
         left join step on step.profile_id = collective.profile_id and step.step_id = kernel.step_id
         order by collective.profile_id, collective.ts_ns, collective.collective_id
-    """)
+    """,
+    )
 
 
-def completed_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
-    """Return the parts completed across ranks, as `combined_parts` does, for analyses that go on from there."""
-    _completed(db)
-    return db.table(_COMPLETED)
+def completed_parts(db: DuckDBPyConnection) -> str:
+    """Return the table of the parts completed across ranks, as by `combined_parts`, for analyses that go on from it."""
+
+    def completed() -> Result:
+        collective_parts(db).keep(_RECORDED)
+        return _completing(db, _RECORDED)
+
+    return combined_once(ANALYSIS.name, db, completed)
 
 
-@worked_out_once
-def _completed(db: DuckDBPyConnection) -> None:
-    materialise(db, _RECORDED, collective_parts(db))
-    materialise(db, _COMPLETED, _completing(db, _RECORDED))
-
-
-def combined_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def combined_parts(db: DuckDBPyConnection) -> Result:
     """Complete the parts across ranks: dur = transit + wait + idle.
 
     1. Recorded parts stay (method `recorded`).
@@ -70,15 +70,17 @@ def combined_parts(db: DuckDBPyConnection) -> DuckDBPyRelation:
     return _completing(db, COMBINED_VIEW)
 
 
-def _completing(db: DuckDBPyConnection, parts: str) -> DuckDBPyRelation:
+def _completing(db: DuckDBPyConnection, parts: str) -> Result:
     calls = db.execute(f"""
         select part.profile_id, part.rank, profile.host, group_id, op, sequence, ts_ns, dur_ns
         from {parts} part
         left join profile using (profile_id)
         order by part.profile_id, group_id, sequence
     """).fetchnumpy()
-    materialise(db, _OFFSETS, rows_relation(db, offsets_between(calls), OFFSET_TYPES))
-    return db.sql(f"""
+    listed(db, offsets_between(calls), OFFSET_TYPES).keep(_OFFSETS)
+    return selected(
+        db,
+        f"""
         with groups as (
             select group_id, max(group_size) as members_expected, bool_and(size_is_exact) as members_exact
             from comm_group_member
@@ -149,7 +151,8 @@ def _completing(db: DuckDBPyConnection, parts: str) -> DuckDBPyRelation:
                end as busbw_bytes_per_s
         from parts
         order by profile_id, ts_ns, collective_id
-    """)
+    """,
+    )
 
 
 ANALYSIS = Analysis(

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.collective_parts import completed_parts
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
+from ascend_sn.analysis.relations import Result, selected
 from ascend_sn.analysis.step_breakdown import step_breakdown
 
 __all__ = ["ANALYSIS", "GRADES", "combined_grade", "communication_grade"]
+
+_WINDOWS: Final = "graded_windows"
 
 GRADES: Final = ((0.50, "extreme"), (0.30, "severe"), (0.15, "slight"), (0.0, "normal"))
 """Share of the step with exposed transit from which it is graded so; the lower bound belongs to the grade."""
 
 
-def communication_grade(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def communication_grade(db: DuckDBPyConnection) -> Result:
     """List the exposed communication of each profile.
 
     Args:
@@ -25,17 +28,20 @@ def communication_grade(db: DuckDBPyConnection) -> DuckDBPyRelation:
     Returns:
         profile_id, exposed_comm_ns and window_ns, summed over the windows of the profile.
     """
-    windows = step_breakdown(db)  # noqa: F841 - DuckDB finds it by the variable's name
-    return db.sql("""
+    step_breakdown(db).keep(_WINDOWS)
+    return selected(
+        db,
+        f"""
         select profile_id, sum(exposed_comm_ns)::bigint as exposed_comm_ns, sum(window_ns)::bigint as window_ns
-        from windows
+        from {_WINDOWS}
         where scope = 'whole capture' or origin <> 'inferred'
         group by profile_id
         order by profile_id
-    """)
+    """,
+    )
 
 
-def combined_grade(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def combined_grade(db: DuckDBPyConnection) -> Result:
     """Divide the exposed communication of each profile as its collectives divide, and grade the part that moves bytes.
 
     Nothing records which moments of a collective move bytes, so exposed time is taken to be divided like the time of
@@ -50,8 +56,9 @@ def combined_grade(db: DuckDBPyConnection) -> DuckDBPyRelation:
         exposed transit, `slight` from 15 %, `severe` from 30 %, `extreme` from 50 %; null where the unknown part
         could change it); by profile.
     """
-    completed = completed_parts(db)  # noqa: F841 - DuckDB finds it by the variable's name
-    return db.sql(f"""
+    return selected(
+        db,
+        f"""
         with summed as (
             select profile_id, any_value(rank) as rank, any_value(window_ns) as window_ns,
                    any_value(exposed_comm_ns) as exposed_comm_ns,
@@ -59,7 +66,7 @@ def combined_grade(db: DuckDBPyConnection) -> DuckDBPyRelation:
                    coalesce(sum(transit_ns) filter (where method is not null), 0) as transit_ns,
                    coalesce(sum(wait_ns) filter (where method is not null and transit_ns is not null), 0) as wait_ns,
                    coalesce(sum(dur_ns) filter (where method is null or transit_ns is null), 0) as unknown_ns
-            from completed
+            from {completed_parts(db)}
             join {COMBINED_VIEW} using (profile_id)
             group by profile_id
         ),
@@ -93,7 +100,8 @@ def combined_grade(db: DuckDBPyConnection) -> DuckDBPyRelation:
                end as grade
         from rated
         order by profile_id
-    """)
+    """,
+    )
 
 
 def _grade(ratio: str) -> str:

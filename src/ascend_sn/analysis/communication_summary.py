@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import intersect, subtract, union
 from ascend_sn.analysis.activity import COMPUTE, Activity, activities, grouped
 from ascend_sn.analysis.collective_parts import completed_parts
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed, selected
 
 __all__ = ["ANALYSIS", "communication_summary"]
 
@@ -23,7 +23,7 @@ _EXPOSURE: Final = {
 }
 
 
-def communication_summary(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def communication_summary(db: DuckDBPyConnection) -> Result:
     """List the exposed time of each primitive.
 
     Args:
@@ -33,10 +33,10 @@ def communication_summary(db: DuckDBPyConnection) -> DuckDBPyRelation:
         One row per profile and primitive: profile_id, op, exposed_ns (null for a profile without kernels),
         window_ns (all steps, or the whole capture).
     """
-    return rows_relation(db, _exposures(db), _EXPOSURE)
+    return listed(db, _exposures(db), _EXPOSURE)
 
 
-def combined_summary(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def combined_summary(db: DuckDBPyConnection) -> Result:
     """Sum the parts by profile and primitive, completed across ranks as `collective_parts` does.
 
     Returns:
@@ -47,8 +47,9 @@ def combined_summary(db: DuckDBPyConnection) -> DuckDBPyRelation:
         members_present and members_expected (each: of the group with the fewest present), members_exact; sorted
         by profile and total.
     """
-    completed = completed_parts(db)  # noqa: F841 - DuckDB finds it by the variable's name
-    return db.sql(f"""
+    return selected(
+        db,
+        f"""
         select profile_id, any_value(rank) as rank, op,
                count(*)                                              as calls,
                sum(dur_ns)::bigint                                   as total_ns,
@@ -66,11 +67,12 @@ def combined_summary(db: DuckDBPyConnection) -> DuckDBPyRelation:
                min_by(members_present, members_present / nullif(members_expected, 0)) as members_present,
                min_by(members_expected, members_present / nullif(members_expected, 0)) as members_expected,
                bool_and(members_exact)                               as members_exact
-        from completed
+        from {completed_parts(db)}
         left join {COMBINED_VIEW} using (profile_id, op)
         group by profile_id, op
         order by profile_id, total_ns desc, op
-    """)
+    """,
+    )
 
 
 def _exposures(db: DuckDBPyConnection) -> list[dict[str, Any]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import intersect, subtract, union
 from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, Activity, activities, grouped
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.window_rows import outer_windows
 
 __all__ = ["ANALYSIS", "copies"]
@@ -33,7 +33,7 @@ _TYPES: Final = {
 }
 
 
-def copies(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def copies(db: DuckDBPyConnection) -> Result:
     """Sum the copies of each profile by direction and kind of host memory.
 
     Args:
@@ -57,7 +57,7 @@ def copies(db: DuckDBPyConnection) -> DuckDBPyRelation:
         order by profile_id, direction, host_memory, ts_ns
     """).fetchnumpy()
     if not len(found["profile_id"]):
-        return rows_relation(db, [], _TYPES)
+        return listed(db, [], _TYPES)
     by_profile = {activity.profile_id: activity for activity in activities(db)}
     rows = []
     for profile_id, part in grouped(found["profile_id"]).items():
@@ -67,7 +67,7 @@ def copies(db: DuckDBPyConnection) -> DuckDBPyRelation:
             chosen = {name: column[keys == key] for name, column in columns.items()}
             rows.append({"profile_id": profile_id, **_row(by_profile[profile_id], key, chosen)})
     rows.sort(key=lambda row: (row["profile_id"], -row["total_ns"], row["direction"] or "", row["host_memory"] or ""))
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _row(activity: Activity, key: str, chosen: dict[str, Any]) -> dict[str, Any]:

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import gaps
 from ascend_sn.analysis.activity import Activity, activities
 from ascend_sn.analysis.host_calls import classify_calls
 from ascend_sn.analysis.op_flops import family_of
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.shapes import plain_dtypes
 from ascend_sn.analysis.window_rows import lengths_within
 
@@ -51,7 +51,7 @@ _TYPES: Final = {
 }
 
 
-def core_types(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def core_types(db: DuckDBPyConnection) -> Result:
     """List work that ran where it should not.
 
     `ai_cpu`: kernels on the AI CPU. `vector_core`: matrix products, convolutions or attention on a vector core.
@@ -76,7 +76,7 @@ def core_types(db: DuckDBPyConnection) -> DuckDBPyRelation:
         rows.extend(_fallbacks(db, activity, calls))
     rows.sort(key=lambda row: (row["profile_id"], row["issue"], -row["total_ns"], row["op_type"] or "",
                                row["operator_name"] or "", row["core_type"] or ""))  # fmt: skip
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 @cache

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis
+from ascend_sn.analysis.relations import Result, selected
 
 __all__ = ["DATA_SCORE", "QUALITY", "data_quality", "data_score"]
 
@@ -55,7 +56,7 @@ _CHECKS = """
 """
 
 
-def data_quality(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def data_quality(db: DuckDBPyConnection) -> Result:
     """Count what contradicts itself.
 
     Args:
@@ -68,15 +69,18 @@ def data_quality(db: DuckDBPyConnection) -> DuckDBPyRelation:
         starts_before_launch (causality), launch_unknown (device work that no host call or operator is linked
         to), damaged_rows (of the ledger). Sorted by profile and check.
     """
-    return db.sql(f"""
+    return selected(
+        db,
+        f"""
         {_CHECKS}
         select *, violations / nullif(checked, 0)::double as ratio
         from checks
         order by profile_id, "check"
-    """)
+    """,
+    )
 
 
-def data_score(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def data_score(db: DuckDBPyConnection) -> Result:
     """Score every profile: 1 - rows that violate something / rows.
 
     Links that are merely unknown and dropped rows are reported apart and do not lower it.
@@ -84,7 +88,9 @@ def data_score(db: DuckDBPyConnection) -> DuckDBPyRelation:
     Returns:
         profile_id, rank, rows_checked, violations, score (0 to 1; null without any kernel).
     """
-    return db.sql("""
+    return selected(
+        db,
+        """
         with ordered as (
             select profile_id, rank, kind, dur_ns, ts_ns, host_call_id,
                    max(ts_ns + dur_ns) over (partition by profile_id, device_id, stream order by ts_ns, kernel_id
@@ -106,7 +112,8 @@ def data_score(db: DuckDBPyConnection) -> DuckDBPyRelation:
         left join judged using (profile_id)
         group by profile.profile_id, profile.rank
         order by profile.profile_id
-    """)
+    """,
+    )
 
 
 QUALITY = Analysis(code="A01", name="data_quality", title="Data quality", per_profile=data_quality)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.relations import Result, selected
 
 __all__ = ["ANALYSIS", "PREFIX", "exported_steps"]
 
@@ -12,7 +13,7 @@ PREFIX = "exporter.step_trace."
 """Front of the names of these figures in the table `metric`."""
 
 
-def exported_steps(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def exported_steps(db: DuckDBPyConnection) -> Result:
     """Return the exporter's own division of each step; nothing is computed.
 
     It stands where no kernels are: in the output of a cluster analysis it is all there is. Where kernels are,
@@ -25,7 +26,8 @@ def exported_steps(db: DuckDBPyConnection) -> DuckDBPyRelation:
         profile_id, rank, step (null where the exporter knew none), device (text, where one process used
         several), figure (the exporter's own name), dur_ns; sorted by these.
     """
-    return db.sql(
+    return selected(
+        db,
         """
         select profile_id, rank, step,
                nullif(split_part(name[length($prefix) + 1:], '@', 2), '') as device,
@@ -35,7 +37,7 @@ def exported_steps(db: DuckDBPyConnection) -> DuckDBPyRelation:
         where starts_with(name, $prefix) and value is not null
         order by profile_id, step, device, figure, dur_ns
         """,
-        params={"prefix": PREFIX},
+        {"prefix": PREFIX},
     )
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.operator_names import plain_name
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 
 __all__ = ["ANALYSIS", "format_waste", "waste_kind"]
 
@@ -53,7 +53,7 @@ def waste_kind(op_type: str | None) -> str | None:
     return None if op_type is None else _OF_NAME.get(plain_name(op_type))
 
 
-def format_waste(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def format_waste(db: DuckDBPyConnection) -> Result:
     """Sum the kernels that convert formats, transpose, cast and copy, and find pairs that undo each other.
 
     Two kernels of one kind on one stream undo each other when the second turns what the first made (format, shape and
@@ -79,7 +79,7 @@ def format_waste(db: DuckDBPyConnection) -> DuckDBPyRelation:
     rows: list[dict[str, Any]] = []
     for profile_id, part in grouped(found["profile_id"]).items():
         rows.extend(_summed(profile_id, {name: column[part] for name, column in found.items()}))
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _summed(profile_id: int, own: dict[str, Any]) -> list[dict[str, Any]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import intersect, subtract, union
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 
 __all__ = ["ANALYSIS", "fragmentation"]
 
@@ -36,7 +36,7 @@ _TYPES: Final = {
 }
 
 
-def fragmentation(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def fragmentation(db: DuckDBPyConnection) -> Result:
     """Hold reserved against allocated memory at the peak of the reserved memory.
 
     Of all moments with the most reserved, the one with the most allocated counts. At the first failed request, the free
@@ -108,7 +108,7 @@ def fragmentation(db: DuckDBPyConnection) -> DuckDBPyRelation:
                 else None,
             }
         )
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _failures(db: DuckDBPyConnection) -> dict[tuple[int, str | None], dict[str, Any]]:

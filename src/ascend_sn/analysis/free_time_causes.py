@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import gaps, intersect, subtract, union
 from ascend_sn.analysis.activity import Activity, activities, grouped
 from ascend_sn.analysis.host_calls import classify_calls
 from ascend_sn.analysis.launches import Launches, launches
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation, worked_out_once
+from ascend_sn.analysis.relations import Result, listed, worked_out_once
 from ascend_sn.analysis.window_rows import WINDOW_TYPES, lengths_within, window_identity
 from ascend_sn.model.rows import Int64
 
@@ -63,7 +63,7 @@ Intervals = tuple[Int64, Int64]
 _NOTHING: Final[Intervals] = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
-def free_time_causes(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def free_time_causes(db: DuckDBPyConnection) -> Result:
     """Split the free time of each window by its cause; the causes sum to the free time exactly.
 
     A free stretch ends with the start of a kernel. Going back from there: after the host call that launched the
@@ -83,7 +83,7 @@ def free_time_causes(db: DuckDBPyConnection) -> DuckDBPyRelation:
         (free time laid to it), free_ns and window_ns (of the window, as in `step_breakdown`), share_ratio =
         cause_ns / free_ns; sorted by profile, time and cause_ns, the largest first.
     """
-    return rows_relation(db, _rows(db), _TYPES)
+    return listed(db, _rows(db), _TYPES)
 
 
 @worked_out_once

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import intersect, union
 from ascend_sn.analysis.activity import COMPUTE, activities, grouped
 from ascend_sn.analysis.chips import chip_of
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.slow_instances import slow_instances
 from ascend_sn.analysis.window_rows import lengths_within
 
@@ -37,7 +37,7 @@ _TYPES: Final = {
 }
 
 
-def frequency(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def frequency(db: DuckDBPyConnection) -> Result:
     """Weigh the sampled core frequency with the time in which the device computed.
 
     A sample holds until the next one, the last to the end of the capture; time before the first is not known. The rated
@@ -59,10 +59,12 @@ def frequency(db: DuckDBPyConnection) -> DuckDBPyRelation:
         where unit = 'MHz' and name ilike '%freq%'
         order by profile_id, name, ts_ns
     """).fetchnumpy()
+    if not len(samples["ts_ns"]):
+        return listed(db, [], _TYPES)
     chips = dict(db.execute("select profile_id, device_name from profile").fetchall())
     slow: dict[int, list[int]] = {}
-    for profile_id, ts_ns in slow_instances(db).select("profile_id, ts_ns").fetchall():
-        slow.setdefault(profile_id, []).append(ts_ns)
+    for row in slow_instances(db).dicts():
+        slow.setdefault(row["profile_id"], []).append(row["ts_ns"])
     parts = grouped(samples["profile_id"])
     rows: list[dict[str, Any]] = []
     for activity in activities(db):
@@ -87,7 +89,7 @@ def frequency(db: DuckDBPyConnection) -> DuckDBPyRelation:
                     ),
                 }
             )
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _weighed(ts: Any, mhz: Any, busy: tuple[Any, Any], device_name: str | None, slow: Any) -> dict[str, Any]:

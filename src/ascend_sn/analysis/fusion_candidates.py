@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.kernel_chains import Chains, Recurring, chains, recurring
 from ascend_sn.analysis.operator_names import type_of
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "fusion_candidates", "fusion_instances"]
@@ -56,7 +56,7 @@ class _Fusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kernels: tuple[str, ...]
 
 
-def fusion_candidates(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def fusion_candidates(db: DuckDBPyConnection) -> Result:
     """List recurring sequences of kernels that feed each other, and kernels that are fused already.
 
     Candidates are the closed recurring sequences of `kernel_chains`, taken by their saving, the largest first, and
@@ -84,10 +84,10 @@ def fusion_candidates(db: DuckDBPyConnection) -> DuckDBPyRelation:
         rows.extend(_with_rates(candidates + fused))
     rows.sort(key=lambda row: (row["profile_id"], row["state"], -(row["saving_ns"] or 0.0), -(row["before_ns"] or 0),
                                row["op_types"]))  # fmt: skip
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
-def fusion_instances(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def fusion_instances(db: DuckDBPyConnection) -> Result:
     """List the kernels of every instance of the candidates, for pricing.
 
     Returns:
@@ -102,7 +102,7 @@ def fusion_instances(db: DuckDBPyConnection) -> DuckDBPyRelation:
                     kernel_id = int(found.kernel_id[start + place])
                     values = (found.profile_id, pattern, op_types, instance, place, kernel_id)
                     rows.append(dict(zip(_INSTANCE_TYPES, values, strict=True)))
-    return rows_relation(db, rows, _INSTANCE_TYPES)
+    return listed(db, rows, _INSTANCE_TYPES)
 
 
 def _chosen(found: Chains) -> list[Recurring]:

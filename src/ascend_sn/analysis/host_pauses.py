@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import intersect, union
 from ascend_sn._native.nesting import enclosing
 from ascend_sn.analysis.activity import activities, grouped
 from ascend_sn.analysis.host_calls import classify_calls
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "host_pauses"]
@@ -38,7 +38,7 @@ _TYPES: Final = {
 }
 
 
-def host_pauses(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def host_pauses(db: DuckDBPyConnection) -> Result:
     """Sum the calls in which the host stops, by kind, name and call site.
 
     Kinds: `gc` (recorded collections), `sync` (synchronisations), `compile` (operators compiled while the program
@@ -74,7 +74,7 @@ def host_pauses(db: DuckDBPyConnection) -> DuckDBPyRelation:
         rows.extend(_summed(profile_id, own, names, sites, busy.get(profile_id), steps.get(profile_id)))
     rows.extend(_blocking_launches(db, steps))
     rows.sort(key=_order)
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _order(row: dict[str, Any]) -> tuple[Any, ...]:

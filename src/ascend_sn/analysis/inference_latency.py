@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import subtract, union
 from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.window_rows import lengths_within
 from ascend_sn.model.rows import Int64
 
@@ -39,7 +39,7 @@ _TYPES: Final = {
 }
 
 
-def inference_latency(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def inference_latency(db: DuckDBPyConnection) -> Result:
     """Divide every request by what ran meanwhile; the stages sum to the total exactly.
 
     A request is a range of the domain `request`; where there is none, a marked step of a profile that neither trains
@@ -101,7 +101,7 @@ def inference_latency(db: DuckDBPyConnection) -> DuckDBPyRelation:
             asked = {name: column[part] for name, column in requests.items()}
             ran = {name: column[parts[profile_id]] for name, column in kernels.items()}
             rows.extend(_stages(profile_id, asked, ran))
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _stages(profile_id: int, asked: dict[str, Any], ran: dict[str, Any]) -> list[dict[str, Any]]:

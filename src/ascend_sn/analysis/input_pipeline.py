@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import intersect, union
 from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.registry import Analysis
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 
 __all__ = ["ANALYSIS", "input_pipeline"]
 
@@ -37,7 +37,7 @@ _TYPES: Final = {
 }
 
 
-def input_pipeline(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def input_pipeline(db: DuckDBPyConnection) -> Result:
     """Compare the time a step waits for data on the host with the rest of it.
 
     Data time is the union of the operators of phase data within the marked steps; where the program logged
@@ -83,7 +83,7 @@ def input_pipeline(db: DuckDBPyConnection) -> DuckDBPyRelation:
         )
         if row is not None:
             rows.append({"profile_id": profile_id, "rank": rank, **row})
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _verdict(steps: dict[str, Any], ranges: dict[str, Any], logged: dict[str, Any]) -> dict[str, Any] | None:

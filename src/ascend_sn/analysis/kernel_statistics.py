@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.relations import Result, selected
 
 __all__ = ["ANALYSIS", "kernel_statistics"]
 
 
-def kernel_statistics(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def kernel_statistics(db: DuckDBPyConnection) -> Result:
     """Count and sum kernels by operator type and core type.
 
     Durations are summed, so kernels that run at the same time on two streams count twice; busy time is in
@@ -24,7 +25,9 @@ def kernel_statistics(db: DuckDBPyConnection) -> DuckDBPyRelation:
         profile's summed compute time), cumulative_ratio (of this row and all larger ones; "operators for
         80 %"), sorted by profile and total.
     """
-    return db.sql("""
+    return selected(
+        db,
+        """
         with busy as (
             select profile_id, rank, kind, coalesce(op_type, name, '(unnamed)') as op_type, core_type, dur_ns
             from kernel
@@ -50,7 +53,8 @@ def kernel_statistics(db: DuckDBPyConnection) -> DuckDBPyRelation:
         window larger as (partition by profile_id order by total_ns desc, op_type, core_type
                           rows between unbounded preceding and current row)
         order by profile_id, total_ns desc, op_type, core_type
-    """)
+    """,
+    )
 
 
 ANALYSIS = Analysis(

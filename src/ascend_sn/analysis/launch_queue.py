@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import gaps, subtract, union
 from ascend_sn.analysis.activity import Activity, activities
 from ascend_sn.analysis.launches import Launches, launches
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.window_rows import WINDOW_TYPES, lengths_within, window_identity
 from ascend_sn.model.rows import Bool, Int64
 
@@ -44,7 +44,7 @@ _BOUND_TYPES: Final = {
 }
 
 
-def launch_queue(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def launch_queue(db: DuckDBPyConnection) -> Result:
     """Follow the queue of each stream: one more when a kernel is asked for, one less when it starts.
 
     A kernel enters with the start of the host call that launched it (of its operator, where only that is known); one
@@ -63,10 +63,10 @@ def launch_queue(db: DuckDBPyConnection) -> DuckDBPyRelation:
     rows: list[dict[str, Any]] = []
     for activity in activities(db):
         rows.extend(_queues(activity, launched[activity.profile_id]))
-    return rows_relation(db, rows, _QUEUE_TYPES)
+    return listed(db, rows, _QUEUE_TYPES)
 
 
-def host_bound(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def host_bound(db: DuckDBPyConnection) -> Result:
     """Tell how much of each window's free time the device had nothing in any queue.
 
     Args:
@@ -82,7 +82,7 @@ def host_bound(db: DuckDBPyConnection) -> DuckDBPyRelation:
     rows: list[dict[str, Any]] = []
     for activity in activities(db):
         rows.extend(_bounds(activity, launched[activity.profile_id]))
-    return rows_relation(db, rows, _BOUND_TYPES)
+    return listed(db, rows, _BOUND_TYPES)
 
 
 def _asked(activity: Activity, launched: Launches) -> tuple[Int64, Bool]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.relations import Result, selected
 
 __all__ = ["ANALYSIS", "launch_statistics"]
 
@@ -14,7 +15,7 @@ LONG_LAUNCH_NS: Final = 50_000
 """A launch call beyond this length is long."""
 
 
-def launch_statistics(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def launch_statistics(db: DuckDBPyConnection) -> Result:
     """Compare kernels with the host calls that launched them, by operator type.
 
     Args:
@@ -28,7 +29,9 @@ def launch_statistics(db: DuckDBPyConnection) -> DuckDBPyRelation:
         start of the call to the start of the kernel; 0 where the kernel is recorded to start earlier),
         early_count (such kernels), total_delay_ns (sum of the delays); sorted by profile and short_count.
     """
-    return db.sql(f"""
+    return selected(
+        db,
+        f"""
         with launched as (
             select kernel.profile_id, kernel.rank, coalesce(op_type, kernel.name) as op_type, kernel.dur_ns,
                    call.dur_ns                             as launch_ns,
@@ -54,7 +57,8 @@ def launch_statistics(db: DuckDBPyConnection) -> DuckDBPyRelation:
         from launched
         group by profile_id, op_type
         order by profile_id, short_count desc, total_delay_ns desc, op_type
-    """)
+    """,
+    )
 
 
 ANALYSIS = Analysis(

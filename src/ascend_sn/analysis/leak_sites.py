@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.floor_trend import WARM_UP_AT_LEAST, WARM_UP_RATIO
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.trend import theil_sen
 from ascend_sn.model.rows import Int64
 
@@ -43,7 +43,7 @@ _TYPES: Final = {
 }
 
 
-def leak_sites(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def leak_sites(db: DuckDBPyConnection) -> Result:
     """Count, per call site, the blocks that are alive two steps after the one that allocated them.
 
     A site is a call stack where one was recorded, else the operator. A free belongs to the latest allocation of its
@@ -100,7 +100,7 @@ def leak_sites(db: DuckDBPyConnection) -> DuckDBPyRelation:
         rows.extend(_sites(profile_id, of_profile, np.append(edges, last_end), frames))
     rows.sort(key=lambda row: (row["profile_id"], not row["is_leak"], -row["bytes_per_step"], row["operator_name"],
                                -1 if row["stack_id"] is None else row["stack_id"], row["device"]))  # fmt: skip
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _sites(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
+from ascend_sn.analysis.relations import Result, selected
 
 __all__ = ["ANALYSIS", "link_matrix"]
 
@@ -19,7 +20,7 @@ SPREAD_FLOOR_RATIO = 0.02
 that agree within 1 % the median absolute deviation would make noise look like an outlier."""
 
 
-def link_matrix(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def link_matrix(db: DuckDBPyConnection) -> Result:
     """Sum the traffic of every pair of ranks; rows that name no pair (sums of a whole collective) are left out.
 
     Args:
@@ -29,17 +30,20 @@ def link_matrix(db: DuckDBPyConnection) -> DuckDBPyRelation:
         profile_id, rank, group_id, src_rank, dst_rank, rank_scope, transport, size_bytes, dur_ns (sum over
         parallel streams).
     """
-    return db.sql("""
+    return selected(
+        db,
+        """
         select profile_id, any_value(rank) as rank, group_id, src_rank, dst_rank, rank_scope, transport,
                sum(size_bytes)::bigint as size_bytes, sum(dur_ns)::bigint as dur_ns
         from link
         where src_rank is not null and dst_rank is not null
         group by profile_id, group_id, src_rank, dst_rank, rank_scope, transport
         order by profile_id, group_id, src_rank, dst_rank, transport
-    """)
+    """,
+    )
 
 
-def combined_matrix(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def combined_matrix(db: DuckDBPyConnection) -> Result:
     """Compare each pair's bandwidth with the other pairs of the same transport.
 
     Returns:
@@ -48,7 +52,9 @@ def combined_matrix(db: DuckDBPyConnection) -> DuckDBPyRelation:
         or `link` where the pair is slow (z below -3.5), else null. A slow pair is laid to its sender when all
         pairs of that sender (two at least) are slow, to its receiver likewise.
     """
-    return db.sql(f"""
+    return selected(
+        db,
+        f"""
         with rated as (
             select *, size_bytes * 1e9 / nullif(dur_ns, 0) as bandwidth_bytes_per_s
             from {COMBINED_VIEW}
@@ -94,7 +100,8 @@ def combined_matrix(db: DuckDBPyConnection) -> DuckDBPyRelation:
         window sender as (partition by group_id, transport, src_rank),
                receiver as (partition by group_id, transport, dst_rank)
         order by profile_id, group_id, src_rank, dst_rank, transport
-    """)
+    """,
+    )
 
 
 ANALYSIS = Analysis(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.relations import Result, selected
 
 __all__ = ["ANALYSIS", "memory_at_peak"]
 
 
-def memory_at_peak(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def memory_at_peak(db: DuckDBPyConnection) -> Result:
     """Follow every block up to the moment when the blocks of its device are largest together.
 
     Blocks from before the capture are in no row: who allocated them was not seen. A free belongs to the latest
@@ -24,7 +25,9 @@ def memory_at_peak(db: DuckDBPyConnection) -> DuckDBPyRelation:
         held_bytes), device_bytes (held by all rows of the device), share_ratio = held_bytes / device_bytes; by profile,
         device and size.
     """
-    return db.sql("""
+    return selected(
+        db,
+        """
         with events as (
             select memory_event.profile_id, memory_event.rank, ts_ns, kind, size_bytes, coalesce(device, 'device')
                        as device, address,
@@ -69,7 +72,8 @@ def memory_at_peak(db: DuckDBPyConnection) -> DuckDBPyRelation:
         where held_bytes > 0
         window of_device as (partition by profile_id, device)
         order by profile_id, device, held_bytes desc, operator_name, module nulls first
-    """)
+    """,
+    )
 
 
 ANALYSIS = Analysis(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.relations import Result, selected
 
 __all__ = ["ANALYSIS", "memory_by_operator"]
 
 
-def memory_by_operator(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def memory_by_operator(db: DuckDBPyConnection) -> Result:
     """Follow every block from its allocation to its free and sum by the operator that allocated it.
 
     Where a profile has events of an accelerator, those of the host's memory are left out. A free belongs to the latest
@@ -23,7 +24,9 @@ def memory_by_operator(db: DuckDBPyConnection) -> DuckDBPyRelation:
         profile_id, rank, operator_name, retained_bytes (still allocated at the end of the capture), peak_bytes
         (its largest sum held at once), allocation_count (allocations, freed or not); by profile and peak.
     """
-    return db.sql("""
+    return selected(
+        db,
+        """
         with events as (
             select memory_event.profile_id, memory_event.rank, ts_ns, kind, size_bytes, device, address,
                    coalesce(operator_name, operator.name, 'unknown') as operator_name
@@ -59,7 +62,8 @@ def memory_by_operator(db: DuckDBPyConnection) -> DuckDBPyRelation:
         from curve
         group by profile_id, owner
         order by profile_id, peak_bytes desc, operator_name
-    """)
+    """,
+    )
 
 
 ANALYSIS = Analysis(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import union
 from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.floor_trend import floor_trend, onset_of
 from ascend_sn.analysis.memory_curves import PROCESS, MemoryCurve, memory_curves
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.model.rows import Int64
 from ascend_sn.model.trace_schema import CAPACITY_METRIC
 
@@ -45,7 +45,7 @@ _TYPES: Final = {
 }
 
 
-def memory_leak(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def memory_leak(db: DuckDBPyConnection) -> Result:
     """Judge the floor of every memory curve: the lowest allocated level inside each step.
 
     See `floor_trend` for the test; the resident memory of a process has to grow by 2 MiB. The onset is the step from
@@ -90,7 +90,7 @@ def memory_leak(db: DuckDBPyConnection) -> DuckDBPyRelation:
             part = parts[curve.profile_id]
             rows.append(_judged(db, curve, {name: column[part] for name, column in steps.items()}, capacity))
     rows.sort(key=lambda row: (row["profile_id"], -(row["growth_bytes"] or 0.0), row["component"]))
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _judged(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.relations import Result, selected
 
 __all__ = ["ANALYSIS", "memory_peak"]
 
 
-def memory_peak(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def memory_peak(db: DuckDBPyConnection) -> Result:
     """Return the highest allocated, reserved and active memory of each component.
 
     Curves are taken as recorded (`memory_sample`). Where a profile has only allocation events, the curve
@@ -25,7 +26,9 @@ def memory_peak(db: DuckDBPyConnection) -> DuckDBPyRelation:
         one), end_allocated_bytes (the last value of the allocated curve: what is still held), source (curve, totals or
         events), sorted by profile and peak.
     """
-    return db.sql("""
+    return selected(
+        db,
+        """
         with from_curve as (
             select profile_id, any_value(rank) as rank, component,
                    max(allocated_bytes) as peak_allocated_bytes,
@@ -61,7 +64,8 @@ def memory_peak(db: DuckDBPyConnection) -> DuckDBPyRelation:
         union all
         select * from from_events
         order by profile_id, greatest(peak_allocated_bytes, peak_reserved_bytes) desc nulls last, component
-    """)
+    """,
+    )
 
 
 ANALYSIS = Analysis(

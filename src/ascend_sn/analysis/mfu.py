@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.activity import activities
 from ascend_sn.analysis.chips import Chip, chip_of
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed, selected
 from ascend_sn.analysis.roofline import OperatorGroup, operator_groups
 from ascend_sn.analysis.window_rows import outer_windows
 
@@ -54,7 +54,7 @@ def llm_flops_per_token(
     return 6 * parameters + (attention / 2 if causal else attention)
 
 
-def mfu(db: DuckDBPyConnection, table: Sequence[Chip] | None = None) -> DuckDBPyRelation:
+def mfu(db: DuckDBPyConnection, table: Sequence[Chip] | None = None) -> Result:
     """Hold counted and stated operations of each profile against its chip's peak.
 
     HFU: the operations of matrix products, convolutions and attention that `roofline` counts, recomputation included,
@@ -109,17 +109,19 @@ def mfu(db: DuckDBPyConnection, table: Sequence[Chip] | None = None) -> DuckDBPy
                 ),
             }
         )
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
-def combined_mfu(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def combined_mfu(db: DuckDBPyConnection) -> Result:
     """Add the job as a whole: its operations over its time and the sum of its chips' peaks.
 
     Returns:
         The rows of `mfu`, and one row with profile_id null for all profiles together (time: the longest of them; a
         ratio only where every profile has its part), which comes last.
     """
-    return db.sql(f"""
+    return selected(
+        db,
+        f"""
         select * from {COMBINED_VIEW}
         union all
         select null, null, max(steps), max(window_ns),
@@ -136,7 +138,8 @@ def combined_mfu(db: DuckDBPyConnection) -> DuckDBPyRelation:
         from {COMBINED_VIEW}
         having count(*) > 0
         order by profile_id nulls last
-    """)
+    """,
+    )
 
 
 def _rates(groups: list[OperatorGroup], chip: Chip | None, stated: float | None, seconds: float) -> dict[str, Any]:

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.nesting import enclosing, nest
 from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.op_flops import family_of, flops_of
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.shapes import shapes_of
 from ascend_sn.model.rows import Int64
 
@@ -45,7 +45,7 @@ _TYPES: Final = {
 }
 
 
-def module_tree(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def module_tree(db: DuckDBPyConnection) -> Result:
     """Sum operators and the kernels they launched by phase and module, each module with all below it.
 
     An operator belongs to the module recorded with it; where a profile has none, to the innermost module range
@@ -93,7 +93,7 @@ def module_tree(db: DuckDBPyConnection) -> DuckDBPyRelation:
         path, names = _paths(db, profile_id, own)
         if names:
             rows.extend(_tree(db, profile_id, own, path, names))
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _paths(db: DuckDBPyConnection, profile_id: int, own: dict[str, Any]) -> tuple[Int64, list[str]]:

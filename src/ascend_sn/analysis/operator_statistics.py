@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.relations import Result, selected
 
 __all__ = ["ANALYSIS", "operator_statistics"]
 
 
-def operator_statistics(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def operator_statistics(db: DuckDBPyConnection) -> Result:
     """Sum framework operators by name.
 
     Args:
@@ -23,7 +24,9 @@ def operator_statistics(db: DuckDBPyConnection) -> DuckDBPyRelation:
         share_ratio (of the device time of all operators), sorted by profile, device time and host time.
         device_ns is null where the profile has no kernel with a link to an operator.
     """
-    return db.sql("""
+    return selected(
+        db,
+        """
         with launched as (
             select profile_id, operator_id, sum(dur_ns)::bigint as device_ns, count(*) as kernel_count
             from kernel
@@ -56,7 +59,8 @@ def operator_statistics(db: DuckDBPyConnection) -> DuckDBPyRelation:
                device_ns / nullif(sum(device_ns) over (partition by profile_id), 0)::double as share_ratio
         from summed
         order by profile_id, device_ns desc nulls last, host_ns desc, name
-    """)
+    """,
+    )
 
 
 ANALYSIS = Analysis(

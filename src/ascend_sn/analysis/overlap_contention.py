@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import union
 from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, activities, grouped
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import relation_of
+from ascend_sn.analysis.relations import Result, keep_columns, listed, selected
 from ascend_sn.analysis.step_breakdown import step_breakdown
 from ascend_sn.analysis.window_rows import lengths_within
 from ascend_sn.model.rows import Int64
@@ -20,7 +20,21 @@ __all__ = ["CONTENTION", "OVERLAP", "communication_overlap", "contention"]
 OVERLAPPED_RATIO: Final = 0.5
 """A kernel or call counts as overlapped from this share of its time on; it is alone only without any overlap."""
 
-_TIMED: Final = {
+_OVERLAP_TYPES: Final = {
+    "profile_id": "integer",
+    "rank": "integer",
+    "step_id": "integer",
+    "step": "bigint",
+    "scope": "varchar",
+    "window_ns": "bigint",
+    "communication_ns": "bigint",
+    "overlapped_ns": "bigint",
+    "exposed_comm_ns": "bigint",
+    "overlap_ratio": "double",
+}
+
+_TIMED: Final = "timed_work"
+_TIMED_TYPES: Final = {
     "profile_id": "integer",
     "rank": "integer",
     "kind": "varchar",
@@ -31,7 +45,7 @@ _TIMED: Final = {
 }
 
 
-def communication_overlap(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def communication_overlap(db: DuckDBPyConnection) -> Result:
     """Say how much of the communication of each window has compute beside it.
 
     Args:
@@ -42,14 +56,15 @@ def communication_overlap(db: DuckDBPyConnection) -> DuckDBPyRelation:
         window_ns, communication_ns (union), overlapped_ns, exposed_comm_ns, overlap_ratio = overlapped_ns /
         communication_ns.
     """
-    breakdown = step_breakdown(db)
-    return breakdown.filter("communication_ns > 0").select("""
-        profile_id, rank, step_id, step, scope, window_ns, communication_ns, overlapped_ns, exposed_comm_ns,
-        overlapped_ns / communication_ns::double as overlap_ratio
-    """)
+    rows = [
+        {**window, "overlap_ratio": window["overlapped_ns"] / window["communication_ns"]}
+        for window in step_breakdown(db).dicts()
+        if window["communication_ns"] > 0
+    ]
+    return listed(db, rows, _OVERLAP_TYPES)
 
 
-def contention(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def contention(db: DuckDBPyConnection) -> Result:
     """Compare equal work with and without the other kind of work beside it.
 
     Compute kernels of one type, core and shapes: those that run for at least half of their time under a collective
@@ -66,8 +81,10 @@ def contention(db: DuckDBPyConnection) -> DuckDBPyRelation:
         overlapped_ns / alone_ns, excess_ns (of all overlapped ones over the alone median); sorted by profile,
         kind and excess.
     """
-    timed = _timed(db)  # noqa: F841 - DuckDB finds it by the variable's name
-    return db.sql(f"""
+    _keep_timed(db)
+    return selected(
+        db,
+        f"""
         with compared as (
             select profile_id, any_value(rank) as rank, kind, op_type, what,
                    count(*) filter (where overlapped_ratio = 0)                       as alone_count,
@@ -75,7 +92,7 @@ def contention(db: DuckDBPyConnection) -> DuckDBPyRelation:
                    median(dur_ns) filter (where overlapped_ratio = 0)                 as alone_ns,
                    median(dur_ns) filter (where overlapped_ratio >= {OVERLAPPED_RATIO}) as overlapped_ns,
                    sum(dur_ns) filter (where overlapped_ratio >= {OVERLAPPED_RATIO})  as overlapped_sum_ns
-            from timed
+            from {_TIMED}
             group by profile_id, kind, op_type, what
         )
         select * exclude (overlapped_sum_ns),
@@ -84,10 +101,11 @@ def contention(db: DuckDBPyConnection) -> DuckDBPyRelation:
         from compared
         where alone_count > 0 and overlapped_count > 0
         order by profile_id, kind desc, excess_ns desc, op_type, what
-    """)
+    """,
+    )
 
 
-def _timed(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def _keep_timed(db: DuckDBPyConnection) -> None:
     found = db.execute("""
         select profile_id, rank, 'compute' as kind, coalesce(op_type, name) as op_type,
                concat_ws(' ', core_type, input_shapes, '->', output_shapes) as what, ts_ns, ts_ns + dur_ns as end_ns,
@@ -114,8 +132,8 @@ def _timed(db: DuckDBPyConnection) -> DuckDBPyRelation:
                 continue
             at = np.arange(part.start, part.stop)[mine]
             ratio[at] = lengths_within(*sets[other], start[at], end[at]) / (end[at] - start[at])
-    columns: dict[str, Any] = {name: found[name] for name in _TIMED if name in found}
-    return relation_of(db, {**columns, "overlapped_ratio": ratio}, _TIMED)
+    columns: dict[str, Any] = {name: found[name] for name in _TIMED_TYPES if name in found}
+    keep_columns(db, _TIMED, {**columns, "overlapped_ratio": ratio}, _TIMED_TYPES)
 
 
 OVERLAP = Analysis(

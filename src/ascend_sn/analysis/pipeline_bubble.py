@@ -6,13 +6,13 @@ from statistics import median
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import subtract, union
 from ascend_sn.analysis.activity import COMPUTE, Activity, activities
 from ascend_sn.analysis.pipeline_stages import stages_of_profiles
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.window_rows import lengths_within, outer_windows
 from ascend_sn.model.rows import Int64
 
@@ -43,7 +43,7 @@ _TYPES: Final = {
 }
 
 
-def pipeline_bubble(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def pipeline_bubble(db: DuckDBPyConnection) -> Result:
     """Measure the waiting of each rank in receives, per step.
 
     The bubble is the time in which a receive (plain or batched with a send) runs without any compute beside it, less
@@ -85,10 +85,10 @@ def pipeline_bubble(db: DuckDBPyConnection) -> DuckDBPyRelation:
         for activity in activities(db)
         if activity.profile_id in calls
     ]
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
-def combined_bubble(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def combined_bubble(db: DuckDBPyConnection) -> Result:
     """Set the measured bubble against the ideal one: (p - 1) / (m + p - 1) with p stages and m micro-batches.
 
     The micro-batches of the job are the median of what its stages tell.
@@ -111,7 +111,7 @@ def combined_bubble(db: DuckDBPyConnection) -> DuckDBPyRelation:
             row["ideal_ratio"] = (row["stage_count"] - 1) / (row["micro_batches"] + row["stage_count"] - 1)
             row["excess_ratio"] = row["bubble_ratio"] - row["ideal_ratio"]
     rows.sort(key=lambda row: (-1 if row["stage"] is None else row["stage"], row["profile_id"]))
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _waits(

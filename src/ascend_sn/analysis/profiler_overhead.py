@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.host_calls import classify_calls
 from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.relations import Result, selected
 from ascend_sn.model.trace_schema import FLUSH_METRIC, SPAN_COST_METRIC
 
 __all__ = ["ANALYSIS", "UNPROFILED_STEP_METRIC", "profiler_overhead"]
@@ -16,7 +17,7 @@ UNPROFILED_STEP_METRIC: Final = "unprofiled_step_ns"
 """Name under which the program logs the duration of a step without the profiler (`log_metric`)."""
 
 
-def profiler_overhead(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def profiler_overhead(db: DuckDBPyConnection) -> Result:
     """Add up what is known of the profiler's own time.
 
     Our recorder measures the cost of one span and the time that it spends writing; other profilers leave ranges and
@@ -35,7 +36,8 @@ def profiler_overhead(db: DuckDBPyConnection) -> DuckDBPyRelation:
         unprofiled_step_ns (median), step_overhead_ratio = step_ns / unprofiled_step_ns - 1.
     """
     classified = classify_calls(db)
-    return db.sql(
+    return selected(
+        db,
         f"""
         with logged as (
             select profile_id,
@@ -90,7 +92,7 @@ def profiler_overhead(db: DuckDBPyConnection) -> DuckDBPyRelation:
         from costs
         order by profile_id
         """,
-        params={"cost": SPAN_COST_METRIC, "flush": FLUSH_METRIC, "unprofiled": UNPROFILED_STEP_METRIC},
+        {"cost": SPAN_COST_METRIC, "flush": FLUSH_METRIC, "unprofiled": UNPROFILED_STEP_METRIC},
     )
 
 

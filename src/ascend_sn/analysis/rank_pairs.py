@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.chips import chip_of
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
-from ascend_sn.analysis.relations import materialise, rows_relation
+from ascend_sn.analysis.relations import Result, listed, selected
 
 __all__ = ["ANALYSIS", "combined_pairs", "rank_pairs"]
 
@@ -19,7 +19,7 @@ _SPEEDS: Final = "speed_of_link"
 _SPEED_TYPES: Final = {"profile_id": "integer", "transport": "varchar", "peak_bytes_per_s": "double"}
 
 
-def rank_pairs(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def rank_pairs(db: DuckDBPyConnection) -> Result:
     """List what each profile recorded of its pairs: traffic by transport, and waiting tasks.
 
     Args:
@@ -31,8 +31,10 @@ def rank_pairs(db: DuckDBPyConnection) -> DuckDBPyRelation:
         not in it), chip_is_known, wait_ns and wait_calls (collectives with such tasks; both null for traffic); pairs of
         two different ranks only.
     """
-    materialise(db, _SPEEDS, rows_relation(db, _speeds(db), _SPEED_TYPES))
-    return db.sql(f"""
+    listed(db, _speeds(db), _SPEED_TYPES).keep(_SPEEDS)
+    return selected(
+        db,
+        f"""
         with traffic as (
             select profile_id, any_value(rank) as rank, group_id, src_rank, dst_rank, rank_scope, transport,
                    sum(size_bytes)::bigint as size_bytes, sum(dur_ns)::bigint as dur_ns
@@ -58,10 +60,11 @@ def rank_pairs(db: DuckDBPyConnection) -> DuckDBPyRelation:
                wait_calls
         from waiting
         order by profile_id, group_id, src_rank, dst_rank, transport nulls last, rank_scope
-    """)
+    """,
+    )
 
 
-def combined_pairs(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def combined_pairs(db: DuckDBPyConnection) -> Result:
     """Sum the pairs over groups, transports and the profiles that saw them.
 
     Places inside a group become ranks of the job where all members of the group are known. A link that is used all of
@@ -76,7 +79,9 @@ def combined_pairs(db: DuckDBPyConnection) -> DuckDBPyRelation:
         source for the destination, per collective; null where no such task was recorded), wait_calls (collectives with
         such tasks); by group, source and destination.
     """
-    return db.sql(f"""
+    return selected(
+        db,
+        f"""
         with member as (
             select group_id, group_rank, max(member_rank) as member_rank
             from comm_group_member
@@ -134,13 +139,15 @@ def combined_pairs(db: DuckDBPyConnection) -> DuckDBPyRelation:
                wait_calls
         from summed
         order by group_id nulls first, src_rank, dst_rank
-    """)
+    """,
+    )
 
 
 def _speeds(db: DuckDBPyConnection) -> list[dict[str, Any]]:
     """Peak of every transport of every profile's chip."""
     rows = []
-    for profile_id, device_name in db.sql("select profile_id, device_name from profile order by profile_id").fetchall():
+    profiles = db.execute("select profile_id, device_name from profile order by profile_id").fetchall()
+    for profile_id, device_name in profiles:
         chip = chip_of(device_name)
         for transport, peak in (chip.links if chip is not None else {}).items():
             rows.append({"profile_id": profile_id, "transport": transport, "peak_bytes_per_s": peak})

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis
+from ascend_sn.analysis.relations import Result, selected
 
 __all__ = ["ANALYSIS", "rank_presence"]
 
 
-def rank_presence(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def rank_presence(db: DuckDBPyConnection) -> Result:
     """List each profile with what it says about the size of the job.
 
     Args:
@@ -19,7 +20,9 @@ def rank_presence(db: DuckDBPyConnection) -> DuckDBPyRelation:
         profile_id, rank, world_size, group_size (of its largest group), group_is_exact, top_member (highest
         global rank named by a group).
     """
-    return db.sql("""
+    return selected(
+        db,
+        """
         with groups as (
             select profile_id, max(group_size) as group_size,
                    bool_and(size_is_exact) as group_is_exact, max(member_rank) as top_member
@@ -30,10 +33,11 @@ def rank_presence(db: DuckDBPyConnection) -> DuckDBPyRelation:
         from profile
         left join groups using (profile_id)
         order by profile_id
-    """)
+    """,
+    )
 
 
-def combined_presence(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def combined_presence(db: DuckDBPyConnection) -> Result:
     """Hold the ranks that are here against the ranks that should be.
 
     The expected number is the stated world size; else, as a lower bound, the largest communicator or the
@@ -46,7 +50,9 @@ def combined_presence(db: DuckDBPyConnection) -> DuckDBPyRelation:
         (ranks beyond the stated world size),
         unknown_rank_count (profiles without a rank).
     """
-    return db.sql(f"""
+    return selected(
+        db,
+        f"""
         with stated as (
             select max(world_size) as world_size,
                    greatest(max(group_size), max(top_member) + 1, max(rank) + 1) as at_least,
@@ -89,7 +95,8 @@ def combined_presence(db: DuckDBPyConnection) -> DuckDBPyRelation:
         select expected, expected_is_exact, basis, present, profiles, missing_ranks, duplicate_ranks, extra_ranks,
                unknown_rank_count
         from expected, missing, duplicates, extra
-    """)
+    """,
+    )
 
 
 ANALYSIS = Analysis(

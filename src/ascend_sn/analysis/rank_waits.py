@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from typing import Final
+
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.collective_parts import collective_parts, combined_parts
 from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.relations import Result, selected
 from ascend_sn.analysis.stragglers import ABSENT_RATIO, ARRIVAL_SPREAD_NS, POINT_TO_POINT
 
 __all__ = ["ANALYSIS", "combined_waits"]
 
+_PARTS: Final = "waiting_parts"
 
-def combined_waits(db: DuckDBPyConnection) -> DuckDBPyRelation:
+
+def combined_waits(db: DuckDBPyConnection) -> Result:
     """Lay the waiting of every member of a collective to the member that came last.
 
     As in `stragglers`, only calls in which two ranks or more are present and the last one is among them: its own wait
@@ -22,12 +27,14 @@ def combined_waits(db: DuckDBPyConnection) -> DuckDBPyRelation:
         (collectives of the groups of both), wait_ns (sum over last_calls of what src_rank waits longer than dst_rank),
         mean_wait_ns = wait_ns / calls; by source and destination.
     """
-    parts = combined_parts(db)  # noqa: F841 - DuckDB finds it by the variable's name
+    combined_parts(db).keep(_PARTS)
     no_pairs = "', '".join(POINT_TO_POINT)
-    return db.sql(f"""
+    return selected(
+        db,
+        f"""
         with call as (
             select rank, group_id, op, sequence, coalesce(sync_ns, wait_ns) as wait_ns
-            from parts
+            from {_PARTS}
             where sequence is not null and rank is not null and op not in ('{no_pairs}')
               and coalesce(sync_ns, wait_ns) is not null
         ),
@@ -64,7 +71,8 @@ def combined_waits(db: DuckDBPyConnection) -> DuckDBPyRelation:
         from waited
         join met using (src_rank, dst_rank)
         order by src_rank, dst_rank
-    """)
+    """,
+    )
 
 
 ANALYSIS = Analysis(

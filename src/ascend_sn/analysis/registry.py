@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import msgspec
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
-from ascend_sn.analysis.relations import materialise, worked_out_once
+from ascend_sn.analysis.relations import Result, selected, worked_out_once
 from ascend_sn.model.tables import BY_NAME
 
-__all__ = ["COMBINED_VIEW", "Analysis", "Missing", "Need", "evaluate", "missing_needs"]
+__all__ = ["COMBINED_VIEW", "Analysis", "Missing", "Need", "combined_once", "evaluate", "missing_needs"]
 
 COMBINED_VIEW = "per_profile_result"
 
-Relational = Callable[[DuckDBPyConnection], DuckDBPyRelation]
+Relational = Callable[[DuckDBPyConnection], Result]
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,36 @@ class Missing(msgspec.Struct, frozen=True):
     collected: bool = False
 
 
-def evaluate(analysis: Analysis, db: DuckDBPyConnection) -> DuckDBPyRelation:
-    """Run an analysis on the tables visible in `db`; one relation out.
+def evaluate(analysis: Analysis, db: DuckDBPyConnection) -> Result:
+    """Run an analysis on the tables visible in `db`.
 
-    A combined result is materialised: it was made from the view that the next analysis replaces.
+    A combined result is kept as a table: it was made from the view that the next analysis replaces.
     """
-    result = analysis.per_profile(db)
-    if analysis.combine is None:
-        return result
-    materialise(db, COMBINED_VIEW, result)
-    final = f"{analysis.name}_result"
-    materialise(db, final, analysis.combine(db))
-    return db.table(final)
+    combine = analysis.combine
+    if combine is None:
+        return analysis.per_profile(db)
+
+    def combined() -> Result:
+        analysis.per_profile(db).keep(COMBINED_VIEW)
+        return combine(db)
+
+    return selected(db, f"select * from {combined_once(analysis.name, db, combined)}")
+
+
+def combined_once(name: str, db: DuckDBPyConnection, work_out: Callable[[], Result]) -> str:
+    """Return the name of the table that holds the combined result of the analysis `name`; worked out if it is not."""
+    table = f"{name}_result"
+    known = _combined(db)
+    if name not in known:
+        work_out().keep(table)
+        known.add(name)
+    return table
+
+
+@worked_out_once
+def _combined(_db: DuckDBPyConnection) -> set[str]:
+    """The analyses whose combined result is kept."""
+    return set()
 
 
 def missing_needs(needs: Iterable[Need], db: DuckDBPyConnection) -> Missing | None:

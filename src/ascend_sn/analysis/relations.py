@@ -1,27 +1,29 @@
-"""Computed columns back to a relation."""
+"""What an analysis gives back: a query that is yet to be run, or rows that are there already."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
-import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-__all__ = ["materialise", "relation_of", "rows_relation", "worked_out_once"]
+__all__ = ["Result", "keep_columns", "listed", "selected", "worked_out_once"]
 
 _Found = TypeVar("_Found")
 
 _WORKED_OUT: WeakKeyDictionary[DuckDBPyConnection, dict[Callable[..., Any], Any]] = WeakKeyDictionary()
 
+_ROWS: Final = "listed_rows"
+
 
 def worked_out_once(work_out: Callable[[DuckDBPyConnection], _Found]) -> Callable[[DuckDBPyConnection], _Found]:
     """Let `work_out` run once per connection, for what several analyses read; the tables of a run do not change.
 
-    What it returns must not hold the connection (a relation does): it would never be let go of.
+    What it returns must not hold the connection (a `Result` does): it would never be let go of.
     """
 
     @wraps(work_out)
@@ -35,33 +37,90 @@ def worked_out_once(work_out: Callable[[DuckDBPyConnection], _Found]) -> Callabl
     return found
 
 
-def relation_of(
-    db: DuckDBPyConnection, columns: Mapping[str, npt.NDArray[Any]], types: Mapping[str, str]
-) -> DuckDBPyRelation:
-    """Return numpy columns (masked where null) as a relation with the DuckDB `types`, in their order."""
-    held = {name: columns[name] for name in types}  # noqa: F841 - DuckDB finds it by the variable's name
-    selected = ", ".join(f"cast({name} as {type_}) as {name}" for name, type_ in types.items())
-    return db.sql(f"select {selected} from held")
+class Result(ABC):
+    """Rows with named columns. Nothing is planned or run before they are asked for.
+
+    A relation of DuckDB would plan its query when it is made, again when it is kept as a table, and again with every
+    query of it; on a small run planning is most of the work.
+    """
+
+    def __init__(self, db: DuckDBPyConnection, sql: str, parameters: Mapping[str, Any] | None = None) -> None:
+        self._db = db
+        self._sql = sql
+        self._parameters = dict(parameters) if parameters else None
+
+    @property
+    @abstractmethod
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+
+    @abstractmethod
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """All rows, in the order of the analysis."""
+
+    def dicts(self) -> list[dict[str, Any]]:
+        """All rows, by name of the column."""
+        rows = self.fetchall()
+        names = self.columns
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def keep(self, name: str) -> None:
+        """Make the rows visible to later queries as the table `name`, replacing an earlier one."""
+        self._db.execute(f"create or replace temp table {name} as {self._sql}", self._parameters)
+
+    def relation(self) -> DuckDBPyRelation:
+        """Return the rows as a relation of DuckDB, for whoever goes on with them."""
+        return self._db.sql(self._sql, params=self._parameters)
 
 
-def materialise(db: DuckDBPyConnection, name: str, relation: DuckDBPyRelation) -> None:
-    """Make the rows of a relation visible to later queries under `name`, replacing an earlier one."""
-    db.execute(f"create or replace temp table {name} as select * from relation")
+class _Selected(Result):
+    @property
+    def columns(self) -> list[str]:
+        self._db.execute(f"describe {self._sql}", self._parameters)
+        return [row[0] for row in self._db.fetchall()]
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return self._db.execute(self._sql, self._parameters).fetchall()
+
+    def dicts(self) -> list[dict[str, Any]]:
+        self._db.execute(self._sql, self._parameters)
+        names = [column[0] for column in self._db.description]
+        return [dict(zip(names, row, strict=True)) for row in self._db.fetchall()]
 
 
-def rows_relation(
-    db: DuckDBPyConnection, rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]
-) -> DuckDBPyRelation:
-    """Return plain rows (None is null) as a relation with the DuckDB `types`; for small results."""
-    columns = {name: np.array([row[name] for row in rows], dtype=object) for name in types}
-    filled = {name: _numbers(column, types[name]) for name, column in columns.items()}
-    return relation_of(db, filled, types)
+class _Listed(Result):
+    def __init__(self, db: DuckDBPyConnection, rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> None:
+        fields = ", ".join(f'"{name}" {type_}' for name, type_ in types.items())
+        sql = f"select unnest(${_ROWS}::struct({fields})[], max_depth := 2)"
+        self._rows = [{name: row[name] for name in types} for row in rows]
+        self._names = list(types)
+        super().__init__(db, sql, {_ROWS: self._rows})
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self._names)
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return [tuple(row.values()) for row in self._rows]
+
+    def dicts(self) -> list[dict[str, Any]]:
+        return [dict(row) for row in self._rows]
 
 
-def _numbers(column: npt.NDArray[Any], type_: str) -> npt.NDArray[Any]:
-    if type_ == "varchar":
-        return column
-    dtype = {"double": np.float64, "boolean": np.bool_}.get(type_, np.int64)
-    missing = np.array([value is None for value in column], np.bool_)
-    values: npt.NDArray[Any] = np.array([0 if value is None else value for value in column], dtype=dtype)
-    return np.ma.masked_array(values, missing) if bool(missing.any()) else values
+def selected(db: DuckDBPyConnection, sql: str, parameters: Mapping[str, Any] | None = None) -> Result:
+    """Return the rows of a query on the tables of `db`; its parameters are named `$name`."""
+    return _Selected(db, sql, parameters)
+
+
+def listed(db: DuckDBPyConnection, rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> Result:
+    """Return plain rows (None is null) with the DuckDB `types` of their columns; for small results."""
+    return _Listed(db, rows, types)
+
+
+def keep_columns(
+    db: DuckDBPyConnection, name: str, columns: Mapping[str, npt.NDArray[Any]], types: Mapping[str, str]
+) -> None:
+    """Make numpy columns (masked where null) visible as the table `name`, with the DuckDB `types` in their order."""
+    held = {column: columns[column] for column in types}  # noqa: F841 - DuckDB finds it by the variable's name
+    chosen = ", ".join(f"cast({column} as {type_}) as {column}" for column, type_ in types.items())
+    db.execute(f"create or replace temp table {name} as select {chosen} from held")

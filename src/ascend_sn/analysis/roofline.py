@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.chips import Chip, chip_of
 from ascend_sn.analysis.op_flops import family_of, flops_of
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed, selected
 from ascend_sn.analysis.shapes import Shape, plain_dtypes, shapes_of, total_bytes
 
 __all__ = ["ANALYSIS", "OperatorGroup", "operator_groups", "roofline"]
@@ -88,7 +88,7 @@ class OperatorGroup:
         self.bytes = None if read is None or written is None else read + written
 
 
-def roofline(db: DuckDBPyConnection, table: Sequence[Chip] | None = None) -> DuckDBPyRelation:
+def roofline(db: DuckDBPyConnection, table: Sequence[Chip] | None = None) -> Result:
     """Hold the operators of each profile against the roofline of its chip, by type and shape.
 
     Operations are counted for matrix products, convolutions and attention (`op_flops`); bytes are those of all inputs
@@ -117,7 +117,7 @@ def roofline(db: DuckDBPyConnection, table: Sequence[Chip] | None = None) -> Duc
         duration), utilisation_ratio (mac_ratio or vec_ratio, else efficiency_ratio) and utilisation_source,
         bound and bound_source (hardware, roofline); sorted by profile and total.
     """
-    return rows_relation(db, [_rated(group) for group in operator_groups(db, table)], _TYPES)
+    return listed(db, [_rated(group) for group in operator_groups(db, table)], _TYPES)
 
 
 def operator_groups(
@@ -139,7 +139,9 @@ def operator_groups(
         f" / nullif(sum(dur_ns) filter (where {name}_ratio is not null), 0) as {name}_ratio"
         for name in _METRICS
     )
-    relation = db.sql(f"""
+    found = selected(
+        db,
+        f"""
         with metrics as (
             select profile_id, kernel_id, {pivots}
             from kernel_metric
@@ -188,10 +190,9 @@ def operator_groups(
         left join profile using (profile_id)
         order by profile_id, total_ns desc, op_type, input_shapes, input_dtypes, input_formats, output_shapes,
                  output_dtypes, core_type
-    """)
-    names = relation.columns
-    rows = [dict(zip(names, row, strict=True)) for row in relation.fetchall()]
-    return [OperatorGroup({**row, "family": family_of(row["op_type"])}, table) for row in rows]
+    """,
+    )
+    return [OperatorGroup({**row, "family": family_of(row["op_type"])}, table) for row in found.dicts()]
 
 
 def _spellings(name: str) -> str:

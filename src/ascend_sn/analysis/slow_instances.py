@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.relations import Result, selected
 
 __all__ = ["ANALYSIS", "slow_instances"]
 
@@ -23,7 +24,7 @@ SPREAD_FLOOR_RATIO: Final = 0.02
 """Smallest deviation, as a share of the median, that counts as one unit of spread."""
 
 
-def slow_instances(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def slow_instances(db: DuckDBPyConnection) -> Result:
     """Compare each compute kernel with its cohort: same profile, operator type (or name), core and shapes.
 
     In a profile that has shapes, kernels without them have no cohort; elsewhere the name alone makes one.
@@ -38,7 +39,9 @@ def slow_instances(db: DuckDBPyConnection) -> DuckDBPyRelation:
         cohort_share_ratio (of the cohort's summed time that is excess of its slow kernels); sorted by profile
         and excess.
     """
-    return db.sql(f"""
+    return selected(
+        db,
+        f"""
         with busy as (
             select profile_id, rank, kernel_id, step_id, coalesce(op_type, name) as op_type, core_type, input_shapes,
                    output_shapes, ts_ns, dur_ns
@@ -92,7 +95,8 @@ def slow_instances(db: DuckDBPyConnection) -> DuckDBPyRelation:
         left join (select profile_id, step_id, step from step) step using (profile_id, step_id)
         where robust_z > {OUTLIER_Z} and scored.dur_ns > {OUTLIER_RATIO} * median_ns
         order by scored.profile_id, excess_ns desc, kernel_id
-    """)
+    """,
+    )
 
 
 ANALYSIS = Analysis(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from statistics import median
 from typing import Any, Final
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.pipeline_stages import stages_of_profiles
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.shapes import shapes_of
 
 __all__ = ["ANALYSIS", "combined_imbalance", "stage_imbalance"]
@@ -51,7 +51,7 @@ _TYPES: Final = {
 }
 
 
-def stage_imbalance(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def stage_imbalance(db: DuckDBPyConnection) -> Result:
     """Sum the compute kernels of each rank that knows its pipeline stage, by type and shape.
 
     Args:
@@ -82,10 +82,10 @@ def stage_imbalance(db: DuckDBPyConnection) -> DuckDBPyRelation:
         for profile_id, rank, *rest in found
         if profile_id in stages
     ]
-    return rows_relation(db, rows, _PER_PROFILE)
+    return listed(db, rows, _PER_PROFILE)
 
 
-def combined_imbalance(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def combined_imbalance(db: DuckDBPyConnection) -> Result:
     """Name the kernels that make a stage compute longer than the other stages of its pipeline.
 
     A stage stands for the median of its ranks, the other stages for the median of them.
@@ -107,7 +107,7 @@ def combined_imbalance(db: DuckDBPyConnection) -> DuckDBPyRelation:
         count = max(count, stage_count)
         per_rank.setdefault(stage, {}).setdefault(profile_id, {})[op_type, shapes] = ns
     if len(per_rank) < 2:
-        return rows_relation(db, [], _TYPES)
+        return listed(db, [], _TYPES)
     by_stage = {stage: _typical(ranks) for stage, ranks in per_rank.items()}
     total = {stage: median(sum(ops.values()) for ops in ranks.values()) for stage, ranks in per_rank.items()}
     rows: list[dict[str, Any]] = []
@@ -129,7 +129,7 @@ def combined_imbalance(db: DuckDBPyConnection) -> DuckDBPyRelation:
             row["share_of_excess_ratio"] = row["op_excess_ns"] / compared["excess_ns"]
             rows.append({**known, **compared, **row})
     rows.sort(key=lambda row: (-row["excess_ns"], row["stage"], -row["op_excess_ns"], row["op_type"]))
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _typical(ranks: dict[int, dict[tuple[str, str | None], float]]) -> dict[tuple[str, str | None], float]:

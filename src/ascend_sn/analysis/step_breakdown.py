@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import sweep_windows, union_length
 from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, COPY, NO_STEP, Activity, activities
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation, worked_out_once
+from ascend_sn.analysis.relations import Result, listed, worked_out_once
 from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "step_breakdown"]
@@ -43,7 +43,7 @@ _TYPES: Final = {
 }
 
 
-def step_breakdown(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def step_breakdown(db: DuckDBPyConnection) -> Result:
     """Divide every step of every profile by a sweep over its device intervals.
 
     Args:
@@ -64,7 +64,7 @@ def step_breakdown(db: DuckDBPyConnection) -> DuckDBPyRelation:
         stage; copies count as free there, as the exporters do it). Null where the step launched no kernel.
         Sorted by profile and time.
     """
-    return rows_relation(db, _rows(db), _TYPES)
+    return listed(db, _rows(db), _TYPES)
 
 
 @worked_out_once

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.change_points import ChangePoint, change_points
 from ascend_sn.analysis.free_time_causes import CAUSES, free_time_causes
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.step_breakdown import step_breakdown
 
 __all__ = ["CHANGES", "JITTER", "step_changes", "step_jitter"]
@@ -51,7 +51,7 @@ _CHANGE_TYPES: Final = {
 }
 
 
-def step_jitter(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def step_jitter(db: DuckDBPyConnection) -> Result:
     """Describe the series of step durations of each profile.
 
     Args:
@@ -82,10 +82,10 @@ def step_jitter(db: DuckDBPyConnection) -> DuckDBPyRelation:
                 "changes": len(change_points(dur)),
             }
         )
-    return rows_relation(db, rows, _JITTER_TYPES)
+    return listed(db, rows, _JITTER_TYPES)
 
 
-def step_changes(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def step_changes(db: DuckDBPyConnection) -> Result:
     """List where the level of the step durations changes (`change_points`), and the part of the step that did.
 
     Args:
@@ -107,7 +107,7 @@ def step_changes(db: DuckDBPyConnection) -> DuckDBPyRelation:
         for at, change in enumerate(found[profile_id]):
             sides = own["step_id"][bounds[at] : change.place], own["step_id"][change.place : bounds[at + 2]]
             rows.append(_row(profile_id, own, change, sides, parts.get(profile_id, {})))
-    return rows_relation(db, rows, _CHANGE_TYPES)
+    return listed(db, rows, _CHANGE_TYPES)
 
 
 def _row(
@@ -161,17 +161,13 @@ def _steps(db: DuckDBPyConnection) -> dict[int, dict[str, Any]]:
 def _parts(db: DuckDBPyConnection) -> dict[int, dict[int, dict[str, int]]]:
     """Nanoseconds of each part by profile and step."""
     parts: dict[int, dict[int, dict[str, int]]] = {}
-    for profile_id, step_id, *values in (
-        step_breakdown(db)
-        .filter("step_id is not null")
-        .select("profile_id, step_id, compute_ns, exposed_comm_ns, exposed_copy_ns")
-        .fetchall()
-    ):
-        parts.setdefault(profile_id, {})[step_id] = dict(zip(PARTS[:3], values, strict=True))
-    for profile_id, step_id, cause, cause_ns in (
-        free_time_causes(db).filter("step_id is not null").select("profile_id, step_id, cause, cause_ns").fetchall()
-    ):
-        parts[profile_id][step_id][f"free: {cause}"] = cause_ns
+    for row in step_breakdown(db).dicts():
+        if row["step_id"] is not None:
+            values = (row["compute_ns"], row["exposed_comm_ns"], row["exposed_copy_ns"])
+            parts.setdefault(row["profile_id"], {})[row["step_id"]] = dict(zip(PARTS[:3], values, strict=True))
+    for row in free_time_causes(db).dicts():
+        if row["step_id"] is not None:
+            parts[row["profile_id"]][row["step_id"]][f"free: {row['cause']}"] = row["cause_ns"]
     return parts
 
 

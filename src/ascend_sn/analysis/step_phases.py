@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import subtract, union
 from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, COPY, NO_STEP, Activity, activities, grouped
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "step_phases"]
@@ -35,7 +35,7 @@ _TYPES: Final = {
 Intervals = tuple[Int64, Int64]
 
 
-def step_phases(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def step_phases(db: DuckDBPyConnection) -> Result:
     """Give every moment of a step to one phase, so that the phases sum to the step exactly.
 
     While a kernel computes, the moment belongs to the phase of the operator that launched it; else, while
@@ -54,7 +54,7 @@ def step_phases(db: DuckDBPyConnection) -> DuckDBPyRelation:
     rows: list[dict[str, Any]] = []
     for activity in activities(db):
         rows.extend(_phases(activity, host.get(activity.profile_id, {})))
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _phases(activity: Activity, host: dict[str, Intervals]) -> list[dict[str, Any]]:

@@ -6,14 +6,14 @@ from math import exp, lgamma, log, log1p
 from statistics import fmean, median
 from typing import Any, Final
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.collective_parts import completed_parts
 from ascend_sn.analysis.free_time_causes import free_time_causes
 from ascend_sn.analysis.outliers import OUTLIER_Z, modified_z
 from ascend_sn.analysis.pipeline_stages import stages_of_profiles
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed, selected
 from ascend_sn.analysis.step_breakdown import step_breakdown
 
 __all__ = ["ANALYSIS", "combined_stragglers", "stragglers"]
@@ -73,7 +73,7 @@ _TYPES: Final = {
 }
 
 
-def stragglers(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def stragglers(db: DuckDBPyConnection) -> Result:
     """List what each rank did by itself in each step.
 
     Args:
@@ -87,18 +87,13 @@ def stragglers(db: DuckDBPyConnection) -> DuckDBPyRelation:
         copy_ns.
     """
     stages = stages_of_profiles(db)
-    names = step_breakdown(db)
-    columns = names.columns
     data = {
-        (profile_id, step_id, scope): cause_ns
-        for profile_id, step_id, scope, cause, cause_ns in free_time_causes(db)
-        .select("profile_id, step_id, scope, cause, cause_ns")
-        .fetchall()
-        if cause == "data_wait"
+        (row["profile_id"], row["step_id"], row["scope"]): row["cause_ns"]
+        for row in free_time_causes(db).dicts()
+        if row["cause"] == "data_wait"
     }
     rows = []
-    for values in names.fetchall():
-        window = dict(zip(columns, values, strict=True))
+    for window in step_breakdown(db).dicts():
         if window["origin"] == "inferred":
             continue
         waited = data.get((window["profile_id"], window["step_id"], window["scope"]), 0)
@@ -116,10 +111,10 @@ def stragglers(db: DuckDBPyConnection) -> DuckDBPyRelation:
                 "copy_ns": window["exposed_copy_ns"],
             }
         )
-    return rows_relation(db, rows, _STEP_TYPES)
+    return listed(db, rows, _STEP_TYPES)
 
 
-def combined_stragglers(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def combined_stragglers(db: DuckDBPyConnection) -> Result:
     """Compare the ranks of each pipeline stage with each other; ranks of different stages are never compared.
 
     Three kinds of evidence: `arrival`: the rank comes last to more than half of the collectives of its stage, which
@@ -140,17 +135,17 @@ def combined_stragglers(db: DuckDBPyConnection) -> DuckDBPyRelation:
         straggler), and compute_excess_ns, data_excess_ns, host_excess_ns, copy_excess_ns (each: this part of
         its own time over the other ranks' median).
     """
-    steps = _dicts(db.sql(f"select {', '.join(_STEP_TYPES)} from {COMBINED_VIEW}"))
-    parts = completed_parts(db)  # noqa: F841 - DuckDB finds it by the variable's name
-    calls = _dicts(
-        db.sql(f"""
-            select profile_id, group_id, op, sequence, coalesce(sync_ns, wait_ns) as late_ns
-            from parts
-            where sequence is not null and coalesce(sync_ns, wait_ns) is not null
-              and op not in ('{"', '".join(POINT_TO_POINT)}')
-            order by group_id, op, sequence, profile_id
-        """)
-    )
+    steps = selected(db, f"select {', '.join(_STEP_TYPES)} from {COMBINED_VIEW}").dicts()
+    calls = selected(
+        db,
+        f"""
+        select profile_id, group_id, op, sequence, coalesce(sync_ns, wait_ns) as late_ns
+        from {completed_parts(db)}
+        where sequence is not null and coalesce(sync_ns, wait_ns) is not null
+          and op not in ('{"', '".join(POINT_TO_POINT)}')
+        order by group_id, op, sequence, profile_id
+        """,
+    ).dicts()
     ranks: dict[int, list[dict[str, Any]]] = {}
     for row in sorted(steps, key=lambda row: (row["profile_id"], row["step_key"])):
         ranks.setdefault(row["profile_id"], []).append(row)
@@ -160,7 +155,7 @@ def combined_stragglers(db: DuckDBPyConnection) -> DuckDBPyRelation:
     for stage in sorted(set(stage_of.values()), key=lambda stage: -1 if stage is None else stage):
         members = {profile_id: rows for profile_id, rows in ranks.items() if stage_of[profile_id] == stage}
         found.extend(_judged(members, arrivals))
-    return rows_relation(db, found, _TYPES)
+    return listed(db, found, _TYPES)
 
 
 def _judged(members: dict[int, list[dict[str, Any]]], arrivals: dict[int, list[_Arrival]]) -> list[dict[str, Any]]:
@@ -282,11 +277,6 @@ def _at_least(hits: int, trials: int, chance: float) -> float:
 def _middle(rows: list[dict[str, Any]], name: str) -> int:
     found: float = median(row[name] for row in rows)
     return round(found)
-
-
-def _dicts(relation: DuckDBPyRelation) -> list[dict[str, Any]]:
-    names = relation.columns
-    return [dict(zip(names, row, strict=True)) for row in relation.fetchall()]
 
 
 ANALYSIS = Analysis(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.relations import Result, selected
 
 __all__ = ["ANALYSIS", "temporary_churn"]
 
@@ -14,7 +15,7 @@ OTHERS_AT_MOST: Final = 1
 """Other allocations on the device between a block's allocation and its free, up to which it is temporary."""
 
 
-def temporary_churn(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def temporary_churn(db: DuckDBPyConnection) -> Result:
     """Sum the blocks that live for at most one other allocation, by the operator that asked for them.
 
     A free belongs to the latest allocation of its address.
@@ -27,7 +28,9 @@ def temporary_churn(db: DuckDBPyConnection) -> DuckDBPyRelation:
         churn_bytes (their sum), churn_ratio = churn_count / allocation_count, mean_life_ns (of the temporary
         ones); for operators with temporary blocks, by profile and churn_bytes.
     """
-    return db.sql(f"""
+    return selected(
+        db,
+        f"""
         with events as (
             select profile_id, rank, kind, size_bytes, device, address, ts_ns, operator_id, operator_name,
                    sum((kind = 'alloc')::integer) over (
@@ -61,7 +64,8 @@ def temporary_churn(db: DuckDBPyConnection) -> DuckDBPyRelation:
         group by profile_id, operator_name
         having churn_count > 0
         order by profile_id, churn_bytes desc, operator_name
-    """)
+    """,
+    )
 
 
 ANALYSIS = Analysis(

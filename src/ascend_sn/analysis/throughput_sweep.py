@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.trend import theil_sen
 
 __all__ = ["ANALYSIS", "BatchPoint", "Sweep", "sweep", "throughput_sweep"]
@@ -96,7 +96,7 @@ def sweep(latencies: Mapping[int, Sequence[float] | npt.NDArray[Any]], limit_ns:
     )
 
 
-def throughput_sweep(db: DuckDBPyConnection) -> DuckDBPyRelation:
+def throughput_sweep(db: DuckDBPyConnection) -> Result:
     """Evaluate the ranges whose name gives a batch size (`batch_size=8`, `batch 8`): each is one run of it.
 
     Args:
@@ -125,7 +125,7 @@ def throughput_sweep(db: DuckDBPyConnection) -> DuckDBPyRelation:
         result = sweep(latencies)
         for point in result.points if result is not None else ():
             rows.append(_row(profile_id, ranks[profile_id], point, result))
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _row(profile_id: int, rank: int | None, point: BatchPoint, result: Sweep | None) -> dict[str, Any]:

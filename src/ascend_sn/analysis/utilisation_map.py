@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import union
 from ascend_sn.analysis.activity import COMPUTE, Activity, activities
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import rows_relation
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.window_rows import lengths_within, outer_windows
 
 __all__ = ["ANALYSIS", "CHUNKS", "utilisation_map"]
@@ -35,7 +35,7 @@ _TYPES: Final = {
 }
 
 
-def utilisation_map(db: DuckDBPyConnection, chunk_count: int = CHUNKS) -> DuckDBPyRelation:
+def utilisation_map(db: DuckDBPyConnection, chunk_count: int = CHUNKS) -> Result:
     """Divide each profile from its first to its last step (or kernel) into chunks of equal length.
 
     Args:
@@ -51,7 +51,7 @@ def utilisation_map(db: DuckDBPyConnection, chunk_count: int = CHUNKS) -> DuckDB
     rows: list[dict[str, Any]] = []
     for activity in activities(db):
         rows.extend(_chunks(activity, chunk_count))
-    return rows_relation(db, rows, _TYPES)
+    return listed(db, rows, _TYPES)
 
 
 def _chunks(activity: Activity, chunk_count: int) -> list[dict[str, Any]]:

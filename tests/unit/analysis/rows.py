@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis import BY_NAME
 from ascend_sn.analysis.registry import evaluate
+from ascend_sn.analysis.relations import Result
 from tests.timeline import insert
 
 
-def rows(relation: DuckDBPyRelation) -> list[dict[str, Any]]:
-    """Return every row as a dict."""
+def rows(result: Result) -> list[dict[str, Any]]:
+    """Return every row as a dict, as DuckDB holds it: of the types that the analysis gives its columns."""
+    relation = result.relation()
     names = relation.columns
-    return [dict(zip(names, row, strict=True)) for row in relation.fetchall()]
+    found = [dict(zip(names, row, strict=True)) for row in relation.fetchall()]
+    assert result.dicts() == found
+    return found
 
 
 def results(name: str, db: DuckDBPyConnection) -> list[dict[str, Any]]:

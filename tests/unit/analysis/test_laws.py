@@ -133,7 +133,7 @@ def test_what_is_kept_per_profile_is_all_that_combining_needs(profiles: list[lis
         if analysis.combine is None:
             continue
         expected = as_rows(evaluate(analysis, whole))
-        first = analysis.per_profile(apart[0])
+        first = analysis.per_profile(apart[0]).relation()
         kinds = ", ".join(f"{name} {kind}" for name, kind in zip(first.columns, first.types, strict=True))
         whole.execute(f"create or replace temp table {COMBINED_VIEW} ({kinds})")
         for db in apart:

@@ -7,14 +7,16 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 from hypothesis import strategies as st
 
 from ascend_sn.analysis.registry import Analysis, evaluate
+from ascend_sn.analysis.relations import Result
 from tests.timeline import empty_tables, insert
+from tests.unit.analysis.rows import rows as rows_of
 
 Row = tuple[str, dict[str, Any]]
-Relational = Callable[[DuckDBPyConnection], DuckDBPyRelation]
+Relational = Callable[[DuckDBPyConnection], Result]
 
 _NUMBERED = ("step", "operator", "host_call", "kernel", "collective", "span")
 
@@ -50,10 +52,9 @@ def numbered(rows: Sequence[Row]) -> list[Row]:
     return complete
 
 
-def dicts(relation: DuckDBPyRelation) -> list[dict[str, Any]]:
-    """Return the rows of a relation by column name."""
-    names = relation.columns
-    return [dict(zip(names, row, strict=True)) for row in relation.fetchall()]
+def dicts(result: Result) -> list[dict[str, Any]]:
+    """Return the rows of a result by column name."""
+    return rows_of(result)
 
 
 def results(function: Relational | Analysis, rows: Sequence[Row]) -> list[dict[str, Any]]:

@@ -317,13 +317,13 @@ def test_operators_have_the_columns_of_the_guide() -> None:
 
 def test_the_plain_screen_works_out_nothing_that_it_does_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    result = analysis.result
+    worked_out = analysis.worked_out
 
     def counted(run: Any, name: str) -> Any:
         asked.append(name)
-        return result(run, name)
+        return worked_out(run, name)
 
-    monkeypatch.setattr("ascend_sn.advisor.facts.result", counted)
+    monkeypatch.setattr("ascend_sn.advisor.facts.worked_out", counted)
 
     document = assemble(two_ranks(), ENGLISH, replace(selection_of(view=View(), screen_only=True), advice=False))
 

@@ -85,11 +85,9 @@ def _fused(graph: StepGraph, *, facts: Facts, profile_id: int) -> Transform | Un
     from ascend_sn.analysis.fusion_candidates import fusion_instances
 
     instances: dict[tuple[str, int], list[int]] = {}
-    for number, op_types, instance, kernel in (
-        fusion_instances(facts.run.db).select("profile_id, op_types, instance, kernel_id").fetchall()
-    ):
-        if number == profile_id:
-            instances.setdefault((op_types, instance), []).append(kernel)
+    for row in fusion_instances(facts.run.db).dicts():
+        if row["profile_id"] == profile_id:
+            instances.setdefault((row["op_types"], row["instance"]), []).append(row["kernel_id"])
     return kernels_fused(graph, profile_id, list(instances.values()))
 
 
