@@ -41,7 +41,7 @@ class BaselineSource:
         """Read the options.
 
         Raises:
-            UsageError: Neither runs nor a history, or both.
+            UsageError: Neither runs nor a history, or both, or what can be none.
         """
         if paths and place is not None and not record:
             raise UsageError("two baselines: name runs with --baseline, or a history with --history")
@@ -52,7 +52,10 @@ class BaselineSource:
         history = HistorySettings.in_force(Path.cwd(), place=place, series=series, runs=runs)
         if not paths and not history.is_named:
             raise UsageError("no baseline: name it with --baseline PATH, or a history with --history FILE|URL")
-        return cls(paths, history, record)
+        from ascend_sn.compare.history.store import History
+
+        with History(history.place):  # what cannot be a history is told before the runs are measured
+            return cls(paths, history, record)
 
     def runs_for(
         self, candidates: Side | None, language: Language, *, cache_dir: Path | None

@@ -1,0 +1,221 @@
+"""`ascend-sn history` and `ascend-sn gate --history` on small recordings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from ascend_sn.report.comparison_schema import gate_schema
+from ascend_sn.report.history_schema import history_schema, trend_schema
+from ascend_sn.report.wrapping import cell_width
+from tests.unit.cli.conftest import run
+from tests.unit.compare.recorded import recorded, steady
+
+Capture = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: Patch) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("cwd"))
+    monkeypatch.setenv("ASCEND_SN_LANG", "en")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six runs of the same program, `slow` whose product takes a half longer, and `twice` as long."""
+    folder = tmp_path_factory.mktemp("runs")
+    for number in range(6):
+        recorded(folder / f"base{number}", steady(1000 + 4 * number, seed=number))
+    recorded(folder / "slow", steady(1500, seed=8))
+    recorded(folder / "same", steady(1003, seed=9))
+    return folder
+
+
+@pytest.fixture
+def history(capsys: Capture, runs: Path, tmp_path: Path) -> Path:
+    """A history of the six."""
+    place = tmp_path / "perf.db"
+    run(capsys, "history", "record", *(runs / f"base{at}" for at in range(6)), "--history", place, "--series", "m")
+    return place
+
+
+def test_what_was_recorded_is_listed_and_shown(capsys: Capture, runs: Path, tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.setenv("GITHUB_SHA", "0123456789abcdef")
+    monkeypatch.setenv("GITHUB_REF_NAME", "main")
+    words = ("--history", tmp_path / "perf.db")
+
+    code, out, err = run(capsys, "history", "record", runs / "base0", *words, "--note", "first", "--pin")
+    _, listed, _ = run(capsys, "history", "list", *words)
+    _, shown, _ = run(capsys, "history", "show", "1", *words)
+    _, again, said = run(capsys, "history", "record", runs / "base0", *words)
+
+    assert (code, err) == (0, "")
+    assert listed == out
+    assert "#1" in out
+    assert "0123456789ab " in out
+    assert "1.32 ms" in out
+    assert "pinned" in out
+    assert "first" in out
+    assert "NVIDIA A100 x 1" in shown
+    assert "0123456789abcdef" in shown
+    assert "in the history already" in said
+    assert again.count("#1") == 1
+
+
+def test_the_json_keeps_to_its_schema(capsys: Capture, history: Path) -> None:
+    _, listed, _ = run(capsys, "history", "list", "--history", history, "--format", "json", "--newest", "2")
+    _, trend, _ = run(capsys, "history", "trend", "--history", history, "--series", "m", "--format", "json")
+
+    jsonschema.validate(json.loads(listed), history_schema())
+    jsonschema.validate(json.loads(trend), trend_schema())
+    assert [one["id"] for one in json.loads(listed)["runs"]] == [5, 6]
+    (step,) = (one for one in json.loads(trend)["metrics"] if one["metric"] == "step_time")
+    assert [point["run"] for point in step["points"]] == [1, 2, 3, 4, 5, 6]
+
+
+def test_pinning_and_pruning(capsys: Capture, history: Path) -> None:
+    words = ("--history", history)
+    run(capsys, "history", "pin", "#1", "2", *words)
+    run(capsys, "history", "unpin", "2", *words)
+
+    code, out, _ = run(capsys, "history", "prune", "--keep", "2", *words)
+    _, kept, _ = run(capsys, "history", "list", *words, "--format", "json")
+
+    assert (code, out) == (0, "3 runs removed.\n")
+    assert [one["id"] for one in json.loads(kept)["runs"]] == [1, 5, 6]
+
+
+def test_the_gate_judges_one_run_by_where_the_next_of_the_history_would_lie(
+    capsys: Capture, runs: Path, history: Path
+) -> None:
+    words = ("--history", history, "--series", "m")
+
+    passed, fine, _ = run(capsys, "gate", runs / "same", *words)
+    failed, bad, _ = run(capsys, "gate", runs / "slow", *words)
+
+    said = " ".join(bad.split())
+    assert (passed, failed) == (0, 1)
+    assert "Gate passed." in fine
+    assert "sgemm adds" in said
+    assert "restoring it would recover" in said
+    assert "from 6 runs" in said
+    assert "Baseline: the 6 newest runs (#1, #2, #3" in said
+
+
+def test_what_is_judged_is_recorded_with_the_verdict_and_what_failed_is_no_baseline(
+    capsys: Capture, runs: Path, history: Path
+) -> None:
+    words = ("--history", history, "--series", "m", "--record")
+
+    run(capsys, "gate", runs / "slow", *words)
+    code, _, err = run(capsys, "gate", runs / "slow", *words)
+    passed, out, _ = run(capsys, "gate", runs / "same", *words, "--format", "json")
+    _, listed, _ = run(capsys, "history", "list", "--history", history, "--format", "json")
+
+    document = json.loads(out)
+    jsonschema.validate(document, gate_schema())
+    assert (code, passed) == (1, 0)
+    assert "recorded in" in err
+    assert [one["id"] for one in document["history"]["runs"]] == [1, 2, 3, 4, 5, 6]
+    assert [(one["id"], one["verdict"]) for one in json.loads(listed)["runs"][-2:]] == [(7, "failed"), (8, "passed")]
+
+
+def test_the_first_run_of_a_pipeline_begins_the_history(capsys: Capture, runs: Path, tmp_path: Path) -> None:
+    words = ("--history", tmp_path / "new.db")
+
+    without, _, err = run(capsys, "gate", runs / "same", *words)
+    code, out, _ = run(capsys, "gate", runs / "base0", *words, "--record")
+    second, _, _ = run(capsys, "gate", runs / "same", *words, "--record")
+
+    assert (without, len(err.splitlines())) == (3, 1)
+    assert (code, second) == (0, 0)
+    assert "begins with this run" in out
+
+
+def test_the_settings_file_names_the_history(capsys: Capture, runs: Path, history: Path) -> None:
+    Path("ascend-sn.toml").write_text(f'[history]\nurl = "{history}"\nseries = "m"\n')
+
+    code, out, _ = run(capsys, "gate", runs / "slow")
+    null, said, _ = run(capsys, "gate", "--null")
+
+    assert (code, null) == (1, 0)
+    assert "Baseline: the 6 newest runs" in " ".join(out.split())
+    assert "of 200 splits fail" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_page_of_the_trend_is_whole_and_fetches_nothing(
+    capsys: Capture, runs: Path, history: Path, tmp_path: Path, language: str
+) -> None:
+    page = tmp_path / "trend.html"
+    run(capsys, "history", "record", runs / "slow", "--history", history, "--series", "<b>&m")
+    words = ("history", "trend", "--history", history, "--output", page, "--lang", language)
+
+    for series in ("m", "<b>&m"):
+        code, out, err = run(capsys, *words, "--series", series)
+        text = page.read_text(encoding="utf-8")
+
+        assert (code, out) == (0, "")
+        assert str(page) in err
+        assert "<script" not in text
+        assert "<b>&m" not in text
+        figure = text[text.index("<figure") : text.index("</figure>") + len("</figure>")]
+        ElementTree.fromstring(figure.replace('class="full"', 'title="x"', 1))
+        assert text.count("<circle") == (3 if series != "m" else 6 * text.count("<figure"))
+
+
+def test_no_line_is_wider_than_the_terminal_needs_it(capsys: Capture, history: Path, monkeypatch: Patch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    _, out, _ = run(capsys, "history", "trend", "--history", history, "--series", "m")
+
+    assert [line for line in out.splitlines() if cell_width(line) > 100] == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("history",),
+        ("history", "forget"),
+        ("history", "record"),
+        ("history", "show"),
+        ("history", "show", "one"),
+        ("history", "pin", "0"),
+        ("history", "prune"),
+        ("history", "list", "3"),
+        ("history", "list", "--output", "x.html"),
+        ("history", "trend", "--output", "x.pdf"),
+        ("history", "trend", "--metric", "step-tim"),
+        ("gate", "x", "--baseline", "y", "--history", "z.db"),
+        ("gate", "x", "--history", "mysql://h/d"),
+    ],
+)
+def test_what_makes_no_sense_is_a_usage_error(capsys: Capture, words: tuple[str, ...]) -> None:
+    code, out, err = run(capsys, *words)
+
+    assert (code, out) == (2, "")
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("words", [("list",), ("show", "1"), ("pin", "1"), ("trend",), ("prune", "--keep", "1")])
+def test_a_history_that_is_not_there_is_one_line(capsys: Capture, tmp_path: Path, words: tuple[str, ...]) -> None:
+    place = tmp_path / "none.db"
+
+    code, out, err = run(capsys, "history", *words, "--history", place)
+
+    assert (code, out, len(err.splitlines())) == (3, "", 1)
+    assert not place.exists() or words[0] == "pin"
+
+
+def test_a_run_without_steps_is_not_recorded(capsys: Capture, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+
+    code, _, err = run(capsys, "history", "record", tmp_path / "empty", "--history", tmp_path / "h.db")
+
+    assert (code, len(err.splitlines())) == (3, 1)
+    assert not (tmp_path / "h.db").exists()
