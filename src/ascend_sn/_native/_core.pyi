@@ -62,6 +62,7 @@ def strings_integers(strings: object, codes: _Array, values: _Array, valid: _Arr
 def scanner_new(
     strings: object,
     keys: tuple[bytes, ...],
+    numbers_from: int,
     keep_others: int,
     largest: int,
     piece_size: int,

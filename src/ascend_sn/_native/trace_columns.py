@@ -81,7 +81,8 @@ class ArgColumn(NamedTuple):
 
     Attributes:
         kind: ABSENT, TEXT, INTEGER, NUMBER, BOOLEAN, NULL or NESTED.
-        code: Text of the value as written (texts without quotes and escapes), -1 for absent and null.
+        code: Text of the value as written (texts without quotes and escapes), -1 for absent and null, and for the
+            whole numbers of `number_keys`.
         value: The whole number of INTEGER, 1 or 0 of BOOLEAN, else 0. Whole numbers beyond 64 bits are NUMBER.
         number: float64 of INTEGER, NUMBER and BOOLEAN, else NaN.
     """

@@ -71,6 +71,7 @@ def scan(
     source: bytes | str | os.PathLike[str],
     arg_keys: Sequence[str] = (),
     *,
+    number_keys: Sequence[str] = (),
     keep_other_args: bool = False,
     threads: int = 0,
 ) -> TraceColumns:
@@ -79,13 +80,15 @@ def scan(
     Args:
         source: A path, or the content itself; gzip is recognised by content.
         arg_keys: Keys of `args` that become columns.
+        number_keys: Further keys, of which whole numbers get no text: their `code` is -1. Ids, which are many and
+            all different, cost a third of the scan otherwise.
         keep_other_args: Keep the other arguments of each event as JSON text.
         threads: Number of threads; 0 takes one per usable CPU, at most 8.
 
     Raises:
         OSError: The file cannot be read. Damaged content does not raise.
     """
-    reading = _Reading(arg_keys, keep_other_args=keep_other_args, threads=threads)
+    reading = _Reading(arg_keys, number_keys, keep_other_args=keep_other_args, threads=threads)
     with closing(open_bytes(source)) as opened:
         blocks = list(reading.blocks(opened))
     return reading.columns(blocks, last=True)
@@ -95,6 +98,7 @@ def scan_blocks(
     source: bytes | str | os.PathLike[str],
     arg_keys: Sequence[str] = (),
     *,
+    number_keys: Sequence[str] = (),
     keep_other_args: bool = False,
     threads: int = 0,
     block_bytes: int = _BLOCK_SIZE,
@@ -104,7 +108,7 @@ def scan_blocks(
     All blocks share `strings` and `metadata`, and codes mean the same in each. At least one block comes, the
     last one holds the damage. The other arguments and errors are those of `scan`.
     """
-    reading = _Reading(arg_keys, keep_other_args=keep_other_args, threads=threads, block_bytes=block_bytes)
+    reading = _Reading(arg_keys, number_keys, keep_other_args=keep_other_args, threads=threads, block_bytes=block_bytes)
     with closing(open_bytes(source)) as opened:
         held: tuple[object, int] | None = None
         for block in reading.blocks(opened):
@@ -118,14 +122,21 @@ class _Reading:
     """One pass over one source."""
 
     def __init__(
-        self, arg_keys: Sequence[str], *, keep_other_args: bool, threads: int, block_bytes: int = _BLOCK_SIZE
+        self,
+        arg_keys: Sequence[str],
+        number_keys: Sequence[str],
+        *,
+        keep_other_args: bool,
+        threads: int,
+        block_bytes: int = _BLOCK_SIZE,
     ) -> None:
-        self._keys = list(dict.fromkeys(arg_keys))
+        self._keys = list(dict.fromkeys((*arg_keys, *number_keys)))
         threads = threads or min(len(os.sched_getaffinity(0)), _MOST_THREADS)
         self._strings = Strings()
         self._scanner = _core.scanner_new(
             self._strings.handle,
             tuple(key.encode() for key in self._keys),
+            len(dict.fromkeys(arg_keys)),
             int(keep_other_args),
             _LARGEST_ELEMENT,
             min(_PIECE_SIZE, block_bytes),

@@ -150,6 +150,21 @@ def test_every_kind_of_argument_keeps_its_text() -> None:
     assert np.isnan(column.number[[0, 4, 5, 7, 8]]).all()
 
 
+def test_whole_numbers_of_number_keys_have_no_text() -> None:
+    found = scan(
+        b'[{"args": {"id": 12, "n": 7}}, {"args": {"id": "x", "n": 7}}, {"args": {"id": 0.5}}]',
+        ("n",),
+        number_keys=("id", "n"),
+    )
+
+    number = found.args["id"]
+    assert number.kind.tolist() == [INTEGER, TEXT, NUMBER]
+    assert (number.value.tolist(), number.number[2]) == ([12, 0, 0], 0.5)
+    assert [found.strings[code] if code >= 0 else None for code in number.code.tolist()] == [None, "x", "0.5"]
+    assert [found.strings[code] for code in found.args["n"].code[:2].tolist()] == ["7", "7"]
+    assert found.args["n"].value.tolist() == [7, 7, 0]
+
+
 def test_arguments_that_were_not_asked_for_are_kept_as_json() -> None:
     found = scan(b'[{"args": {"a": 1, "b": "x\\n", "c": [1 ,2]}}, {"args": {"a": 2}}]', ("a",), keep_other_args=True)
 

@@ -81,7 +81,7 @@ typedef struct {
     size_t count;
     int16_t *slots;
     uint32_t slot_mask;
-    int keep_others;
+    int keep_others, numbers_from; /* whole numbers of keys from that one on get no text */
 } Keys;
 
 static inline uint32_t keys_slot(const uint8_t *text, size_t length)

@@ -53,7 +53,8 @@ static Taken take_argument(Worker *worker, int key, const uint8_t **at)
         argument.kind = decimal_int64(&number, &argument.value.integer) ? INTEGER : NUMBER;
         if (argument.kind == NUMBER)
             argument.value.number = decimal_double(&number, p);
-        argument.code = local_code(worker, p, (size_t)(past - p), RAW);
+        if (argument.kind == NUMBER || key < worker->keys->numbers_from)
+            argument.code = local_code(worker, p, (size_t)(past - p), RAW);
         *at = past;
     } else {
         Taken taken = skip_value(at, end, IN_ARGS);

@@ -61,20 +61,22 @@ static int add_key(Keys *keys, const char *bytes, Py_ssize_t length)
     return 0;
 }
 
-/* scanner_new(strings, keys, keep_others, largest, piece_size, threads) */
+/* scanner_new(strings, keys, numbers_from, keep_others, largest, piece_size, threads); whole numbers of keys from
+ * that one on get no text */
 static PyObject *scanner_new(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
-    int64_t keep_others, largest, piece_size, threads;
-    if (nargs != 6 || !PyTuple_Check(args[1])) {
-        PyErr_SetString(PyExc_TypeError, "scanner_new takes strings, a tuple of keys and four numbers");
+    int64_t numbers_from, keep_others, largest, piece_size, threads;
+    if (nargs != 7 || !PyTuple_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "scanner_new takes strings, a tuple of keys and five numbers");
         return NULL;
     }
-    if (!PyCapsule_IsValid(args[0], TEXTS) || take_int64(args[2], &keep_others) < 0 ||
-        take_int64(args[3], &largest) < 0 || take_int64(args[4], &piece_size) < 0 || take_int64(args[5], &threads) < 0)
+    if (!PyCapsule_IsValid(args[0], TEXTS) || take_int64(args[2], &numbers_from) < 0 ||
+        take_int64(args[3], &keep_others) < 0 || take_int64(args[4], &largest) < 0 ||
+        take_int64(args[5], &piece_size) < 0 || take_int64(args[6], &threads) < 0)
         return PyErr_Occurred() ? NULL : (PyErr_SetString(PyExc_TypeError, "no strings"), NULL);
     size_t key_count = (size_t)PyTuple_Size(args[1]);
-    if (key_count > 4096 || threads < 1 || threads > 256 || piece_size < 1 || largest < 1) {
+    if (key_count > 4096 || numbers_from < 0 || numbers_from > 4096 || threads < 1 || threads > 256 || piece_size < 1 || largest < 1) {
         PyErr_SetString(PyExc_ValueError, "too many keys, or a number out of range");
         return NULL;
     }
@@ -97,6 +99,7 @@ static PyObject *scanner_new(PyObject *module, PyObject *const *args, Py_ssize_t
     while (slots < 4 * key_count)
         slots *= 2;
     scanner->keys.keep_others = keep_others != 0;
+    scanner->keys.numbers_from = (int)numbers_from;
     scanner->keys.slot_mask = slots - 1;
     scanner->keys.slots = malloc(slots * sizeof(int16_t));
     scanner->keys.text = calloc(key_count + 1, sizeof(uint8_t *));

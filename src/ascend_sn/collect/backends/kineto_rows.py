@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ascend_sn._native.codes import codes_of, compact
 from ascend_sn._native.nesting import enclosing
-from ascend_sn._native.trace_scan import ABSENT, INTEGER, NULL, TraceColumns, scan_blocks
+from ascend_sn._native.trace_scan import INTEGER, Strings, TraceColumns, scan_blocks, texts_at
 from ascend_sn.collect.buffer import Columns
 from ascend_sn.collect.config import ProfilerConfig
 from ascend_sn.collect.names import NameTable
@@ -46,6 +48,8 @@ _OF_KERNEL = ("device", "stream", "grid", "est. achieved occupancy %", *_COLLECT
 _OF_MEMORY = ("Device Type", "Device Id")
 _NUMBERS = ("External id", "correlation", "Seq", "bytes", "size", "Addr", "Bytes", "Total Allocated", "Total Reserved")
 
+_TEXTS = tuple(sorted({*_OF_OPERATOR, *_OF_KERNEL, *_OF_MEMORY}))
+
 _HOST_CATEGORIES = ("cpu_op", "operator", "user_annotation")
 _CALL_SUFFIXES = ("_runtime", "_driver")
 _RANGE_CATEGORIES = ("python_function", "gpu_user_annotation")
@@ -70,17 +74,16 @@ class WindowRows:
         unmatched: Operator types asked for that no operator had.
     """
 
-    names: NameTable
     parts: list[Rows] = field(default_factory=list)
     marks: list[int] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
     unmatched: list[str] = field(default_factory=list)
 
-    def columns(self, shift_ns: int, about: dict[str, object]) -> list[Columns]:
+    def columns(self, shift_ns: int, names: NameTable, about: dict[str, object]) -> list[Columns]:
         """Return the batches with absolute times of our clock; the first row says what the window is."""
         import json
 
-        number = self.names.document(json.dumps(about))
+        number = names.document(json.dumps(about))
         starts = [int(part[3].min()) for part in self.parts if len(part[3])]
         start = min(starts, default=0) + shift_ns
         first = (CAPTURE, 0, number, max(start, 0), 0, NOT_GIVEN, NOT_GIVEN)
@@ -97,11 +100,10 @@ def read_window(path: str, names: NameTable, config: ProfilerConfig) -> WindowRo
         OSError: The file cannot be read.
     """
     chosen = None if config.trace_ops is None else OperatorFilter(config.trace_ops)
-    window = WindowRows(names)
-    keys = sorted({*_OF_OPERATOR, *_OF_KERNEL, *_OF_MEMORY, *_NUMBERS})
-    for block in scan_blocks(path, keys):
+    window, numbering = WindowRows(), _Numbering(names)
+    for block in scan_blocks(path, _TEXTS, number_keys=_NUMBERS):
         window.metadata = block.metadata
-        window.parts.append(_rows(block, window, chosen, config))
+        window.parts.append(_rows(block, window, numbering, chosen, config))
     base_ns = int(window.metadata.get("baseTimeNanoseconds", 0))
     for part in window.parts:
         part[3] += base_ns
@@ -112,17 +114,21 @@ def read_window(path: str, names: NameTable, config: ProfilerConfig) -> WindowRo
     return window
 
 
-def _rows(block: TraceColumns, window: WindowRows, chosen: OperatorFilter | None, config: ProfilerConfig) -> Rows:
-    kind = _kinds(block, chosen, config)
-    is_mark = _where(block.name, block.strings, lambda text: text == CLOCK_MARK)
+def _rows(
+    block: TraceColumns, window: WindowRows, numbering: _Numbering, chosen: OperatorFilter | None,
+    config: ProfilerConfig,
+) -> Rows:  # fmt: skip
+    name, category = _Coded(block.name, block.strings), _Coded(block.cat, block.strings)
+    kind = _kinds(block, name, category, chosen, config)
+    is_mark = name.where(lambda text: text == CLOCK_MARK)
     window.marks += (block.ts_ns + block.dur_ns // 2)[is_mark & (kind == OPERATOR)].tolist()
     kind[is_mark] = _DROPPED
     name_id = np.full(block.count, NOT_GIVEN, np.int32)
     comm_texts = config.enable_comm and config.comm_level >= 2
     for of_kind, keys in ((OPERATOR, _OF_OPERATOR), (KERNEL, _OF_KERNEL), (MEMORY, _OF_MEMORY)):
         used = keys if comm_texts else tuple(key for key in keys if key not in _COLLECTIVE)
-        _name(block, np.flatnonzero(kind == of_kind), used, name_id, window.names)
-    _name(block, np.flatnonzero((kind == HOST_CALL) | (kind == FRAME)), (), name_id, window.names)
+        numbering.name(block, np.flatnonzero(kind == of_kind), used, name_id)
+    numbering.name(block, np.flatnonzero((kind == HOST_CALL) | (kind == FRAME)), (), name_id)
     value, ref = _figures(block, kind)
     kept = np.flatnonzero(kind != _DROPPED)
     thread = np.where(block.tid_is_int, block.tid_int, 0).astype(np.int32)
@@ -131,24 +137,39 @@ def _rows(block: TraceColumns, window: WindowRows, chosen: OperatorFilter | None
     return _with_totals(rows, block, kept) if config.enable_memory else rows
 
 
-def _kinds(block: TraceColumns, chosen: OperatorFilter | None, config: ProfilerConfig) -> npt.NDArray[np.uint8]:
-    table = np.array([_kind_of_category(text) for text in _texts(block.cat, block.strings)] + [_DROPPED], np.uint8)
-    category = _renumbered(block.cat)
-    is_slice = (block.ph == ord("X")) & block.has_ts.astype(np.bool_) & block.has_dur.astype(np.bool_)
-    kind = np.where(is_slice, table[category], _DROPPED).astype(np.uint8)
-    is_arrow = _where(block.cat, block.strings, lambda text: text == "fwdbwd")
+class _Coded:
+    """A column of text codes: tests are made once for each text in use."""
+
+    def __init__(self, codes: npt.NDArray[np.int32], strings: Strings) -> None:
+        used, self._place = compact(codes, len(strings))
+        self.texts = texts_at(strings, used)
+
+    def look_up(self, values: list[Any], absent: Any, dtype: Any) -> npt.NDArray[Any]:
+        """Return for every row the value of its text."""
+        return np.array([*values, absent], dtype)[self._place]  # place -1 is the last one
+
+    def where(self, test: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
+        """Return which rows have a text that passes."""
+        return self.look_up([test(text) for text in self.texts], False, np.bool_)
+
+
+def _kinds(
+    block: TraceColumns, name: _Coded, category: _Coded, chosen: OperatorFilter | None, config: ProfilerConfig
+) -> npt.NDArray[np.uint8]:
+    of_category = category.look_up([_kind_of_category(text) for text in category.texts], _DROPPED, np.uint8)
+    is_slice = (block.ph == ord("X")) & block.has_ts.view(np.bool_) & block.has_dur.view(np.bool_)
+    kind: npt.NDArray[np.uint8] = np.where(is_slice, of_category, np.uint8(_DROPPED))
+    is_arrow = category.where(lambda text: text == "fwdbwd")
     kind[is_arrow & (block.ph == ord("s"))] = FLOW_START
     kind[is_arrow & (block.ph == ord("f"))] = FLOW_END
     if config.enable_memory:
-        is_memory = _where(block.name, block.strings, lambda text: text == _MEMORY_EVENT)
+        is_memory = name.where(lambda text: text == _MEMORY_EVENT)
         kind[is_memory & (block.ph == ord("i")) & (block.args["Bytes"].kind == INTEGER)] = MEMORY
     if not config.enable_comm:
-        kind[_where(block.name, block.strings, lambda text: text.startswith(_HOST_COMMUNICATION))] = _DROPPED
+        kind[name.where(lambda text: text.startswith(_HOST_COMMUNICATION))] = _DROPPED
     if chosen is not None:
-        is_operator = (kind == OPERATOR) & _where(block.cat, block.strings, lambda text: text != "user_annotation")
-        is_other = _where(
-            block.name, block.strings, lambda text: not text.startswith(_HOST_COMMUNICATION) and not chosen.takes(text)
-        )
+        is_operator = (kind == OPERATOR) & category.where(lambda text: text != "user_annotation")
+        is_other = name.where(lambda text: not text.startswith(_HOST_COMMUNICATION) and not chosen.takes(text))
         kind[is_operator & is_other] = _DROPPED
     return kind
 
@@ -171,6 +192,8 @@ def _figures(block: TraceColumns, kind: npt.NDArray[np.uint8]) -> tuple[npt.NDAr
         (KERNEL, "correlation", "bytes"),
         (MEMORY, "Bytes", "Addr"),
     ):
+        if not bool((kind == of_kind).any()):
+            continue
         for target, key in ((value, value_key), (ref, ref_key)):
             column = block.args[key]
             at = (kind == of_kind) & (column.kind == INTEGER)
@@ -205,44 +228,36 @@ def _drop_other_launches(parts: list[Rows]) -> None:
         part[:] = [column[kept] for column in part]
 
 
-def _name(
-    block: TraceColumns, rows: npt.NDArray[np.int64], keys: tuple[str, ...], name_id: npt.NDArray[np.int32],
-    names: NameTable,
-) -> None:  # fmt: skip
-    """Give the rows the number of their text, category and arguments, once per distinct combination."""
-    if not len(rows):
-        return
-    used: list[tuple[str, npt.NDArray[np.int32]]] = []
-    for key in keys:
-        column = block.args[key]
-        kind = column.kind[rows]
-        codes = np.where((kind == ABSENT) | (kind == NULL), np.int32(-1), column.code[rows])
-        if bool((codes >= 0).any()):
-            used.append((key, codes))
-    first, number = np.arange(len(rows)), np.zeros(len(rows), np.int64)
-    for codes in (block.name[rows], block.cat[rows], *(codes for _, codes in used)):
-        _, first, number = np.unique((number << 32) | (codes + 1), return_index=True, return_inverse=True)
-    strings = block.strings
-    numbers = np.empty(len(first), np.int32)
-    for place, at in enumerate(first.tolist()):
-        arguments = tuple((key, strings[int(codes[at])]) for key, codes in used if codes[at] >= 0)
-        category = block.cat[rows[at]]
-        numbers[place] = names.of_framework(
-            strings[int(block.name[rows[at]])], strings[int(category)] if category >= 0 else "", arguments
-        )
-    name_id[rows] = numbers[number]
+class _Numbering:
+    """Gives rows the number of their text, category and arguments, once per distinct combination of a window."""
 
+    def __init__(self, names: NameTable) -> None:
+        self._names = names
+        self._known: dict[tuple[str, ...], dict[tuple[int, ...], int]] = {}
 
-def _where(codes: npt.NDArray[np.int32], strings: Any, test: Any) -> npt.NDArray[np.bool_]:
-    table = np.array([*(test(text) for text in _texts(codes, strings)), False], np.bool_)
-    return table[_renumbered(codes)]
+    def name(
+        self, block: TraceColumns, rows: npt.NDArray[np.int64], keys: tuple[str, ...], name_id: npt.NDArray[np.int32]
+    ) -> None:
+        """Write the number of each of the rows into `name_id`."""
+        if not len(rows):
+            return
+        told = set(block.args.told_keys())
+        keys = tuple(key for key in keys if key in told)
+        columns = [block.name[rows], block.cat[rows], *(block.args.codes(key)[rows] for key in keys)]
+        number, count = np.zeros(len(rows), np.int32), 1
+        for codes in columns:
+            number, count = codes_of(number.astype(np.int64) << 32 | (codes + 1))
+        first = np.empty(count, np.int64)
+        first[number[::-1]] = np.arange(len(rows))[::-1]
+        known = self._known.setdefault(keys, {})
+        numbers = np.empty(count, np.int32)
+        for place, combination in enumerate(zip(*(codes[first].tolist() for codes in columns), strict=True)):
+            if combination not in known:
+                known[combination] = self._number(block.strings, keys, combination)
+            numbers[place] = known[combination]
+        name_id[rows] = numbers[number]
 
-
-def _texts(codes: npt.NDArray[np.int32], strings: Any) -> list[str]:
-    return [strings[code] for code in np.unique(codes[codes >= 0]).tolist()]
-
-
-def _renumbered(codes: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-    """Return positions among the codes in use; -1 where there is none."""
-    used = np.unique(codes[codes >= 0])
-    return np.where(codes >= 0, np.searchsorted(used, codes), -1)
+    def _number(self, strings: Strings, keys: tuple[str, ...], combination: tuple[int, ...]) -> int:
+        name, category, *codes = combination
+        arguments = tuple((key, strings[code]) for key, code in zip(keys, codes, strict=True) if code >= 0)
+        return self._names.of_framework(strings[name], strings[category] if category >= 0 else "", arguments)

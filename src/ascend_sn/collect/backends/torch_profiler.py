@@ -130,7 +130,7 @@ class TorchBackend:
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(self._export)
-        return window.columns(self._shift_ns(window), self._about(window))
+        return window.columns(self._shift_ns(window), names, self._about(window))
 
     def device_memory(self) -> dict[str, int]:
         """Return what the allocator of each CUDA device in use holds."""
