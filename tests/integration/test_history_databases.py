@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, text
@@ -56,7 +57,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return running.url(name)
 
 
-def run(step_ns: int, **more: object) -> RunFigures:
+def run(step_ns: int, **more: Any) -> RunFigures:
     return run_of([step_ns] * 6, work("MatMul", 6, 3 * step_ns), **more)
 
 

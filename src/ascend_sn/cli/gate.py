@@ -12,11 +12,14 @@ import click
 from ascend_sn.cli.baselines import BaselineSource
 from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option, switch
 from ascend_sn.cli.comparing import measured_side, recoveries_of
+from ascend_sn.cli.notifying import People
 from ascend_sn.cli.output import check_output, write_text
 from ascend_sn.errors import NotComparableError
 from ascend_sn.report.language import Language
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ascend_sn.compare.settings import GateSettings
     from ascend_sn.report.comparison import GateDocument
 
@@ -36,6 +39,8 @@ SUFFIXES: Final = (".xml", ".md", ".json")
 @click.option("--output", "outputs", multiple=True, type=ANY_PATH, metavar="FILE", help="cli.option.gate-output")
 @click.option("--gitlab", type=ANY_PATH, metavar="FILE", help="cli.option.gitlab")
 @switch("--github", help="cli.option.github")
+@switch("--notify", help="cli.option.notify")
+@switch("--notify-dry-run", help="cli.option.notify-dry-run")
 @switch("--null", help="cli.option.null")
 @switch("--require-confidence", help="cli.option.require-confidence")
 @switch("--strict", help="cli.option.compare-strict")
@@ -58,6 +63,8 @@ def gate(
     outputs: tuple[Path, ...],
     gitlab: Path | None,
     github: bool,
+    notify: bool,
+    notify_dry_run: bool,
     null: bool,
     require_confidence: bool,
     strict: bool,
@@ -75,12 +82,14 @@ def gate(
         check_output(gitlab, (".json",))
     settings = GateSettings.in_force(Path.cwd()).with_limits(limits).only(metrics)
     settings = settings.with_switches(strict=strict, require_confidence=require_confidence)
+    people = People.of(notify=notify, dry_run=notify_dry_run)
     source = BaselineSource.of(baseline, place=place, series=series, runs=runs, record=record)
     if null:
         return _null_test(source, settings, output_format, cache_dir, language)
-    document = _judged(source, (*candidates, *inputs), settings, cache_dir, language, began)
-    if document is None:
+    document_in = _judged(source, (*candidates, *inputs), settings, cache_dir, language, began)
+    if document_in is None:
         return 0
+    document = document_in(language)
     for path in outputs:
         write_text(path, _text(document, path.suffix.lower().removeprefix("."), language))
         print(language.text("say.written", path=path), file=sys.stderr)
@@ -95,6 +104,7 @@ def gate(
         print(
             github_annotations(document), end="", file=sys.stderr if output_format in ("json", "junit") else sys.stdout
         )
+    people.tell(document_in, language)
     return {"failed": 1, "cannot compare": NotComparableError.exit_code}.get(document.verdict, 0)
 
 
@@ -105,8 +115,8 @@ def _judged(
     cache_dir: Path | None,
     language: Language,
     began: int,
-) -> GateDocument | None:
-    """Judge; None where a history has just begun with the candidate."""
+) -> Callable[[Language], GateDocument] | None:
+    """Judge, and return the document in any language; None where a history has just begun with the candidate."""
     from ascend_sn.compare.gate import gated
     from ascend_sn.report.comparison import comparison_document, gate_document
 
@@ -115,16 +125,17 @@ def _judged(
     if not base:
         return None
     result = gated(base, other.figures, settings)
-    document = comparison_document(
-        result.comparison,
-        base,
-        other.figures,
-        language,
-        recoveries=[] if result.verdict == "passed" else recoveries_of(result.comparison, other),
-        analysis_ns=time.perf_counter_ns() - began,
-    )
+    recoveries = [] if result.verdict == "passed" else recoveries_of(result.comparison, other)
+    took_ns = time.perf_counter_ns() - began
     source.keep(other, result.verdict, language)
-    return gate_document(result, document, language, history)
+
+    def document_in(chosen: Language) -> GateDocument:
+        document = comparison_document(
+            result.comparison, base, other.figures, chosen, recoveries=recoveries, analysis_ns=took_ns
+        )
+        return gate_document(result, document, chosen, history)
+
+    return document_in
 
 
 def _null_test(

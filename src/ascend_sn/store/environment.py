@@ -5,7 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["cache_folder", "cache_limit_bytes", "history_file", "history_place", "program_version", "variable"]
+__all__ = [
+    "cache_folder",
+    "cache_limit_bytes",
+    "history_file",
+    "history_place",
+    "notify_targets",
+    "pipeline_link",
+    "program_version",
+    "variable",
+]
 
 _DEFAULT_LIMIT_BYTES = 20_000_000_000
 
@@ -41,6 +50,19 @@ def program_version() -> tuple[str | None, str | None]:
     revision = os.environ.get("GITHUB_SHA") or os.environ.get("CI_COMMIT_SHA")
     branch = os.environ.get("GITHUB_HEAD_REF") or os.environ.get("GITHUB_REF_NAME")
     return revision or None, branch or os.environ.get("CI_COMMIT_REF_NAME") or None
+
+
+def pipeline_link() -> str | None:
+    """Address of the pipeline that runs, as GitHub or GitLab tell it."""
+    server, repository, run = (os.environ.get(f"GITHUB_{name}") for name in ("SERVER_URL", "REPOSITORY", "RUN_ID"))
+    if server and repository and run:
+        return f"{server}/{repository}/actions/runs/{run}"
+    return os.environ.get("CI_JOB_URL") or None
+
+
+def notify_targets() -> list[str]:
+    """`ASCEND_SN_NOTIFY`: whom to notify, parted by blanks."""
+    return os.environ.get("ASCEND_SN_NOTIFY", "").split()
 
 
 def variable(name: str) -> str | None:

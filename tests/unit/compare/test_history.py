@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def noisy(*levels: tuple[float, int], seed: int = 1, variation: float = 0.02) ->
     return runs
 
 
-def fill(history: History, steps: list[int], **more: object) -> list[int]:
+def fill(history: History, steps: list[int], **more: Any) -> list[int]:
     return [history.add(run_of([step] * 6, **more), series="s", now_ns=at).record.id for at, step in enumerate(steps)]
 
 
