@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.report.absence import absent
-from ascend_sn.report.document import BatchSize, Inference, RequestStage
+from ascend_sn.report.document import Inference
+from ascend_sn.report.inference import BatchSize, RequestStage
 
 __all__ = ["inference_section"]
 

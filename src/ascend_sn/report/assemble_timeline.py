@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.median_step import MedianStep
-from ascend_sn.report.document import StepTimeline, TimelineLane, TimelineSlice
+from ascend_sn.report.timeline import StepTimeline, TimelineLane, TimelineSlice
 
 __all__ = ["capture_length", "timeline_of"]
 
@@ -38,7 +38,7 @@ _WHOLE: Final = """
 """
 
 # Each source gives lane, depth, name, kind, ts_ns, dur_ns of what lies in the window.
-_SOURCES: Final = (
+_SOURCES: Final[tuple[tuple[Literal["host", "device", "communication"], str], ...]] = (
     (
         "host",
         """

@@ -14,11 +14,12 @@ import msgspec
 from ascend_sn.advisor.device_data import SilentDevice
 from ascend_sn.advisor.median_step import MedianStep, Phases
 from ascend_sn.report.findings import FindingEntry, LackingRule, PlanOfChanges, ReplayFigures, SuppressedEntry
+from ascend_sn.report.inference import BatchSize, RequestStage
 from ascend_sn.report.language import Code
+from ascend_sn.report.timeline import StepTimeline
 
 __all__ = [
     "SCHEMA",
-    "BatchSize",
     "Breakdown",
     "Check",
     "Clock",
@@ -54,16 +55,12 @@ __all__ = [
     "Profile",
     "RankPair",
     "Ranks",
-    "RequestStage",
     "Section",
     "State",
     "Statement",
     "Step",
     "StepGain",
-    "StepTimeline",
     "Steps",
-    "TimelineLane",
-    "TimelineSlice",
 ]
 
 SCHEMA: Final = "ascend-sn/analyze/1"
@@ -591,80 +588,11 @@ class Fusion(Section, kw_only=True):
     unpriced: str = ""
 
 
-class RequestStage(msgspec.Struct, kw_only=True):
-    """What one stage of the requests of a profile takes; the stages sum to `total`.
-
-    `stage` is total, copy_in, inference, copy_out or gap; `source` says what a request is: a range, or a step.
-    """
-
-    profile_id: int
-    rank: int | None
-    stage: Literal["total", "copy_in", "inference", "copy_out", "gap"]
-    source: str
-    requests: int
-    mean_ns: float
-    p50_ns: float
-    p90_ns: float
-    p99_ns: float
-    max_ns: int
-    share_ratio: float | None
-    first_ns: int
-    steady_mean_ns: float | None
-
-
-class BatchSize(msgspec.Struct, kw_only=True):
-    """Runs of one batch size: latency, samples per second, whether it is the knee or the best."""
-
-    profile_id: int
-    rank: int | None
-    batch_size: int
-    runs: int
-    mean_ns: float
-    p50_ns: float
-    p99_ns: float
-    samples_per_s: float
-    is_knee: bool
-    is_highest: bool
-
-
 class Inference(Section, kw_only=True):
     """Requests by stage, and throughput by batch size; either may be empty."""
 
     stages: list[RequestStage] = []
     batch_sizes: list[BatchSize] = []
-
-
-class TimelineSlice(msgspec.Struct, kw_only=True, array_like=True):
-    """A slice from the start of the step; one that stands for several has the name of the longest and their `busy_ns`."""
-
-    name: str
-    kind: str
-    depth: int
-    start_ns: int
-    dur_ns: int
-    slice_count: int
-    busy_ns: int
-
-
-class TimelineLane(msgspec.Struct, kw_only=True):
-    """A thread of the host, a stream of the device, or a group of the communication; `slice_count` before merging."""
-
-    profile_id: int
-    rank: int | None
-    place: Literal["host", "device", "communication"]
-    lane: str
-    slice_count: int
-    slices: list[TimelineSlice]
-
-
-class StepTimeline(msgspec.Struct, kw_only=True):
-    """One step of some ranks, each from its own start, reduced to what a page can show."""
-
-    scope: Literal["step", "whole capture"]
-    step: int | None
-    dur_ns: int
-    profile_count: int
-    lanes: list[TimelineLane]
 
 
 class Findings(Section, kw_only=True):

@@ -22,6 +22,7 @@ from ascend_sn.report.html_findings import findings_parts
 from ascend_sn.report.html_memory import memory_curves
 from ascend_sn.report.html_overview import health_parts, overview_parts
 from ascend_sn.report.html_timeline import drawn_timeline, lanes_table, packed_timeline, timeline_note
+from ascend_sn.report.inference_tables import inference_tables
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable, shortened
 from ascend_sn.report.quantities import bytes_text, count_text, duration_text, percent_text, rate_text
@@ -31,7 +32,6 @@ from ascend_sn.report.text_tables import (
     fusion_tables,
     grade_table,
     hot_spot_table,
-    inference_tables,
     leak_table,
     shape_table,
     step_table,

@@ -7,12 +7,12 @@ from typing import Final
 from markupsafe import Markup
 
 from ascend_sn.report.chart_data import TimelineData, TimelineLaneData
-from ascend_sn.report.document import StepTimeline, TimelineLane
 from ascend_sn.report.figures import Strip, even_ticks, lane_strips
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable, shortened
 from ascend_sn.report.quantities import count_text, duration_text, percent_text
 from ascend_sn.report.text_tables import TextTable
+from ascend_sn.report.timeline import StepTimeline, TimelineLane
 from ascend_sn.report.wording import rank_text
 
 __all__ = ["drawn_timeline", "lanes_table", "packed_timeline", "timeline_note"]

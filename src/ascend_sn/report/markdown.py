@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ascend_sn.report.document import Document, Operation, Section
+from ascend_sn.report.inference_tables import inference_tables
 from ascend_sn.report.language import Language
 from ascend_sn.report.markdown_blocks import bullets, section_lines, table, table_lines
 from ascend_sn.report.markdown_findings import findings_lines
@@ -17,7 +18,9 @@ from ascend_sn.report.text_tables import (
     fusion_tables,
     grade_table,
     hot_spot_table,
+    leak_table,
     phase_table,
+    shape_table,
     total_row,
     wait_table,
 )
@@ -64,9 +67,10 @@ def markdown_text(document: Document, language: Language, view: View) -> str:
         "memory": _memory,
         "copies": _copies,
         "fusion": _fusion,
+        "inference": _inference,
     }
     for name, write in writers.items():
-        if name in view.sections:
+        if name in view.sections and (name != "inference" or document.inference is not None):
             title = f"{name}.title" if name in ("breakdown", "findings") else f"report.{name}"
             lines += ["", f"## {language.text(title)}", ""]
             lines += write(document, language, view)
@@ -151,6 +155,7 @@ def _operators(document: Document, language: Language, view: View) -> list[str]:
         columns = ["operator", "calls", "device", "host", "mean", "input", "output", "share"]
         lines += ["", f"### {language.text('operators.title')}", ""]
         lines += [ranking_text(len(rows), section.operator_count, language), "", *table(columns, rows, language)]
+    lines += section_lines([shape_table(section, language, view)])
     return lines or [language.text("operators.none-above", limit_ns=section.op_time_threshold_ns or 0)]
 
 
@@ -229,7 +234,7 @@ def _memory(document: Document, language: Language, view: View) -> list[str]:
         lines += ["", f"### {language.text('memory.operators')}", ""]
         operators += [list(total_row(section, language))] if section.total else []
         lines += table(["operator", "retained", "peak", "allocations"], operators, language)
-    return lines + section_lines([hot_spot_table(section, language, view)])
+    return lines + section_lines([hot_spot_table(section, language, view), leak_table(section, language)])
 
 
 def _copies(document: Document, language: Language, view: View) -> list[str]:
@@ -245,6 +250,13 @@ def _fusion(document: Document, language: Language, view: View) -> list[str]:
     if section is None or not section.collected:
         return [] if section is None else _absent(section, language)
     return [markdown_cell(fusion_rate_text(section, language)), *section_lines(fusion_tables(section, language, view))]
+
+
+def _inference(document: Document, language: Language, view: View) -> list[str]:
+    section = document.inference
+    if section is None or not section.collected:
+        return [] if section is None else _absent(section, language)
+    return section_lines(inference_tables(section, language))
 
 
 def _absent(section: Section, language: Language) -> list[str]:

@@ -29,7 +29,7 @@ def table_lines(one: TextTable) -> list[str]:
     """Return a table with its note and remarks, without its title."""
     note = [markdown_cell(one.note), ""] if one.note else []
     remarks = ["", *bullets(one.remarks)] if one.remarks else []
-    return [*note, *_table(one.columns, one.rows), *remarks]
+    return [*note, *(_table(one.columns, one.rows) if one.rows else []), *remarks]
 
 
 def bullets(texts: Iterable[str]) -> list[str]:

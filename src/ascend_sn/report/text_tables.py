@@ -13,7 +13,6 @@ from ascend_sn.report.document import (
     Copies,
     Fusion,
     FusionPattern,
-    Inference,
     LeakVerdict,
     Memory,
     Operators,
@@ -38,16 +37,18 @@ from ascend_sn.report.wording import (
 
 __all__ = [
     "TextTable",
+    "columns_of",
     "copies_table",
     "data_table",
     "fusion_tables",
     "grade_table",
     "hot_spot_table",
-    "inference_tables",
     "leak_table",
     "phase_table",
     "shape_table",
+    "share_cell",
     "step_table",
+    "text_table",
     "total_row",
     "wait_table",
 ]
@@ -87,7 +88,7 @@ def phase_table(section: Breakdown, language: Language) -> TextTable | None:
         for row in section.phases[:_RANKS]
     ]
     columns = ("column.rank", "column.window", *(f"phase.{name}" for name in _PHASES))
-    return _table("phases.title", language.text("phases.note"), columns, rows, language)
+    return text_table("phases.title", language.text("phases.note"), columns, rows, language)
 
 
 def data_table(section: Breakdown, language: Language) -> TextTable | None:
@@ -105,7 +106,7 @@ def data_table(section: Breakdown, language: Language) -> TextTable | None:
         for row in section.input_pipeline[:_RANKS]
     ]
     words = ("rank", "steps", "data", "rest", "share", "grade", "bottleneck")
-    return _table("input.title", "", _columns(*words), rows, language)
+    return text_table("input.title", "", columns_of(*words), rows, language)
 
 
 def grade_table(section: Communication, language: Language) -> TextTable | None:
@@ -122,7 +123,7 @@ def grade_table(section: Communication, language: Language) -> TextTable | None:
     ]
     columns = ("column.rank", "column.exposed", *(f"part.{part}_ns" for part in _PARTS), "column.grade")
     said = dict.fromkeys(direction_text(row, language) for row in shown)
-    return _table("grade.title", language.text("grade.note"), columns, rows, language, said)
+    return text_table("grade.title", language.text("grade.note"), columns, rows, language, said)
 
 
 def wait_table(section: Communication, language: Language, view: View) -> TextTable | None:
@@ -135,13 +136,13 @@ def wait_table(section: Communication, language: Language, view: View) -> TextTa
             row.transports or "-",
             _size(row.size_bytes),
             "-" if row.bandwidth_bytes_per_s is None else rate_text(row.bandwidth_bytes_per_s),
-            _share(row.bandwidth_ratio),
+            share_cell(row.bandwidth_ratio),
         )
         for row in shown
     ]
     note = f"{language.text('waits.note')} \u00b7 {ranking_text(len(shown), section.pair_count, language)}"
     words = ("pair", "wait", "transport", "size", "bandwidth", "of-peak")
-    return _table("waits.title", note, _columns(*words), rows, language)
+    return text_table("waits.title", note, columns_of(*words), rows, language)
 
 
 def step_table(section: Steps, language: Language) -> TextTable | None:
@@ -163,8 +164,8 @@ def step_table(section: Steps, language: Language) -> TextTable | None:
         for profile_id, times in list(by_profile.items())[:_RANKS]
         if len(times) > 1
     ]
-    return _table("steps.title", language.text("steps.note"), _columns("rank", "steps", "min", "median", "max"), rows,
-                  language)  # fmt: skip
+    words = ("rank", "steps", "min", "median", "max")
+    return text_table("steps.title", language.text("steps.note"), columns_of(*words), rows, language)
 
 
 def shape_table(section: Operators, language: Language, view: View) -> TextTable | None:
@@ -179,13 +180,13 @@ def shape_table(section: Operators, language: Language, view: View) -> TextTable
             duration_text(row.total_ns),
             duration_text(row.mean_ns),
             duration_text(row.max_ns),
-            _share(row.share_ratio),
+            share_cell(row.share_ratio),
         )
         for row in shown
     ]
     note = ranking_text(len(shown), section.shape_count, language)
     words = ("type", "shapes", "dtypes", "calls", "total", "mean", "max", "share")
-    return _table("shapes.title", note, _columns(*words), rows, language)
+    return text_table("shapes.title", note, columns_of(*words), rows, language)
 
 
 def leak_table(section: Memory, language: Language) -> TextTable | None:
@@ -207,53 +208,11 @@ def leak_table(section: Memory, language: Language) -> TextTable | None:
     words = ("component", "verdict", "steps", "growth-per-step", "growth", "onset", "steps-left")
     if section.leaks and not rows:
         return TextTable(language.text("leak.title"), language.text("leak.insufficient"), (), ())
-    return _table("leak.title", note, _columns(*words), rows, language)
+    return text_table("leak.title", note, columns_of(*words), rows, language)
 
 
 def _size_per_step(row: LeakVerdict) -> str:
     return "-" if row.slope_bytes_per_step is None else bytes_text(row.slope_bytes_per_step)
-
-
-def inference_tables(section: Inference | None, language: Language) -> list[TextTable]:
-    """Requests by stage, and throughput by batch size."""
-    if section is None:
-        return []
-    several = len({row.profile_id for row in section.stages}) > 1
-    stages = [
-        (
-            (f"{rank_text(row.rank, language)} \u00b7 " if several else "") + language.text(f"latency.{row.stage}"),
-            duration_text(row.mean_ns),
-            duration_text(row.p50_ns),
-            duration_text(row.p90_ns),
-            duration_text(row.p99_ns),
-            duration_text(row.max_ns),
-            _share(row.share_ratio),
-            duration_text(row.first_ns),
-            "-" if row.steady_mean_ns is None else duration_text(row.steady_mean_ns),
-        )
-        for row in section.stages[: _RANKS * 5]
-    ]
-    sizes = [
-        (
-            count_text(row.batch_size),
-            count_text(row.runs),
-            duration_text(row.mean_ns),
-            duration_text(row.p50_ns),
-            duration_text(row.p99_ns),
-            count_text(round(row.samples_per_s, 1)),
-            language.text("batch.highest") if row.is_highest else language.text("batch.knee") if row.is_knee else "",
-        )
-        for row in section.batch_sizes[:_MOST_ROWS]
-    ]
-    requests = sum(row.requests for row in section.stages if row.stage == "total")
-    note = language.text("latency.note", count=requests)
-    found = [
-        _table("latency.title", note, _columns("stage-of-request", "mean", "p50", "p90", "p99", "max", "share", "first",
-               "later"), stages, language),
-        _table("batch.title", "", _columns("batch", "calls", "mean", "p50", "p99", "throughput", "remark"), sizes,
-               language),
-    ]  # fmt: skip
-    return [table for table in found if table is not None]
 
 
 def total_row(section: Memory, language: Language) -> tuple[str, ...]:
@@ -275,14 +234,16 @@ def hot_spot_table(section: Memory, language: Language, view: View) -> TextTable
         (
             shortened(row.operator_name, _NAME_WIDTH),
             bytes_text(row.held_bytes),
-            _share(row.share_ratio),
+            share_cell(row.share_ratio),
             count_text(row.block_count),
             shortened(row.module or "", _NAME_WIDTH),
         )
         for row in shown
     ]
     note = hot_spots_note(spots, len(shown), language)
-    return _table("memory.hot-spots", note, _columns("operator", "held", "share", "blocks", "module"), rows, language)
+    return text_table(
+        "memory.hot-spots", note, columns_of("operator", "held", "share", "blocks", "module"), rows, language
+    )
 
 
 def copies_table(section: Copies | None, language: Language) -> TextTable | None:
@@ -296,7 +257,7 @@ def copies_table(section: Copies | None, language: Language) -> TextTable | None
             duration_text(row.total_ns),
             duration_text(row.mean_ns),
             duration_text(row.exposed_ns),
-            _share(row.exposed_share_ratio),
+            share_cell(row.exposed_share_ratio),
             duration_text(row.overlapped_ns),
             _size(row.size_bytes),
             "-" if row.bandwidth_bytes_per_s is None else rate_text(row.bandwidth_bytes_per_s),
@@ -304,7 +265,7 @@ def copies_table(section: Copies | None, language: Language) -> TextTable | None
         for row in section.rows
     ]
     words = ("direction", "calls", "total", "mean", "exposed", "share", "beside", "size", "bandwidth")
-    return _table("copies.title", copies_note(section, language), _columns(*words), rows, language)
+    return text_table("copies.title", copies_note(section, language), columns_of(*words), rows, language)
 
 
 def fusion_tables(section: Fusion | None, language: Language, view: View) -> list[TextTable]:
@@ -313,10 +274,10 @@ def fusion_tables(section: Fusion | None, language: Language, view: View) -> lis
         return []
     shown = view.rows(section.patterns, _ROWS)[:_MOST_ROWS]
     note = ranking_text(len(shown), section.pattern_count, language)
-    columns = _columns("pattern", "calls", "rate", "before", "after", "saving")
+    columns = columns_of("pattern", "calls", "rate", "before", "after", "saving")
     found = [
-        _table("fusion.fused", note, columns, [_pattern(row) for row in shown if row.state == "fused"], language),
-        _table(
+        text_table("fusion.fused", note, columns, [_pattern(row) for row in shown if row.state == "fused"], language),
+        text_table(
             "fusion.candidate",
             note,
             (*columns, "column.step-gain"),
@@ -341,7 +302,7 @@ def _pattern(row: FusionPattern) -> tuple[str, ...]:
     )
 
 
-def _table(
+def text_table(
     title: str,
     note: str,
     columns: Sequence[str],
@@ -349,12 +310,14 @@ def _table(
     language: Language,
     remarks: Sequence[str] | dict[str, None] = (),
 ) -> TextTable | None:
+    """Return a table with its words in a language; None without rows."""
     if not rows:
         return None
     return TextTable(language.text(title), note, tuple(map(language.text, columns)), tuple(rows), tuple(remarks))
 
 
-def _columns(*words: str) -> tuple[str, ...]:
+def columns_of(*words: str) -> tuple[str, ...]:
+    """Return the ids of the messages that head these columns."""
     return tuple(f"column.{word}" for word in words)
 
 
@@ -370,5 +333,6 @@ def _size(size_bytes: int | None) -> str:
     return "-" if size_bytes is None else bytes_text(size_bytes)
 
 
-def _share(ratio: float | None) -> str:
+def share_cell(ratio: float | None) -> str:
+    """Return a share in percent; a dash where it is not known."""
     return "-" if ratio is None else percent_text(ratio)

@@ -38,6 +38,11 @@ FAMILIES = {
     "direction": ("normal", "slight", "severe", "extreme", "wait", "idle", "unknown"),
     "fusion": ("fused", "candidate"),
     "grade": ("normal", "slight", "severe", "extreme"),
+    "kind": ("exposed_copy", "exposed_comm", "compute", "other"),
+    "lane": ("host", "device", "communication"),
+    "latency": ("total", "copy_in", "inference", "copy_out", "gap"),
+    "leak": ("leak", "cache", "steady", "insufficient"),
+    "place": ("host", "device", "communication"),
     "host-memory": ("pageable", "pinned"),
     "pair": ("chip-unknown", "link-unknown", "no-transfers"),
     "waiting": ("none", "moderate", "high"),
@@ -56,7 +61,7 @@ FAMILIES = {
     "pattern": ("sender", "receiver", "link"),
     "per": ("step", "request", "sample"),
     "phase": ("data", "forward", "backward", "communication", "optimizer", "other"),
-    "report": ("operators", "communication", "memory", "copies", "fusion"),
+    "report": ("operators", "communication", "memory", "copies", "fusion", "inference"),
     "rule": tuple(
         f"{code.lower()}.{part}"
         for code in rules.CODES
@@ -123,7 +128,7 @@ def test_every_used_id_has_a_message() -> None:
 
     missing = ids - set(messages("en"))
 
-    assert {word for word in missing if not word.endswith((".", ".py", ".md", ".html", ".json", ".j2"))} == set()
+    assert {word for word in missing if not word.endswith((".", ".py", ".md", ".html", ".js", ".json", ".j2"))} == set()
 
 
 def test_every_word_of_a_family_has_a_message() -> None:

@@ -31,6 +31,7 @@ class Structure(HTMLParser):
         self.attributes: list[tuple[str, str]] = []
         self.ids: list[str] = []
         self.unclosed: list[str] = []
+        self.scripts: list[str] = []
         self._open: list[str] = []
         self.feed(page)
         self.unclosed += self._open
@@ -41,6 +42,10 @@ class Structure(HTMLParser):
         self.ids += [value for name, value in attrs if name == "id" and value]
         if tag not in VOID:
             self._open.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] == "script":
+            self.scripts.append(data)
 
     def handle_endtag(self, tag: str) -> None:
         if tag in VOID:
@@ -75,6 +80,11 @@ def hostile_run() -> DrawnRun:
     return DrawnRun(db, HOSTILE.replace("/", ""))
 
 
+def without_script(page: str) -> str:
+    """The page without the bundle, which names the addresses of standards."""
+    return re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+
+
 @pytest.fixture(scope="module")
 def document() -> Document:
     return drawn_document()
@@ -98,10 +108,11 @@ def test_every_page_is_well_formed(code: str, make: object) -> None:
 def test_the_page_asks_for_nothing_from_elsewhere(document: Document) -> None:
     text = html_text(document, ENGLISH, View())
     page = Structure(text)
+    written = without_script(text)
 
-    assert not {"script", "link", "img", "iframe", "object", "embed"}.intersection(page.tags)
+    assert not {"link", "img", "iframe", "object", "embed"}.intersection(page.tags)
     assert [value for name, value in page.attributes if name in ("src", "href") and not value.startswith("#")] == []
-    assert re.findall(r"url\((?!#)[^)]*\)|@import|https?://", text) == []
+    assert re.findall(r"url\((?!#)[^)]*\)|@import|https?://", written) == []
     assert "default-src 'none'" in text
 
 
@@ -110,9 +121,10 @@ def test_hostile_names_stay_text() -> None:
 
     page = Structure(text)
 
-    assert "script" not in page.tags
+    assert page.tags.count("script") in (0, 2)  # the data and the bundle, where it was built
+    assert "<script>alert" not in text
     assert "\x1b" not in text
-    assert [name for name, _ in page.attributes if name.startswith("on")] == []
+    assert [name for name, _ in page.attributes if name.startswith("on") or name == "style"] == []
 
 
 def test_discovery_recognises_the_page_as_ours(document: Document) -> None:
@@ -177,7 +189,7 @@ def test_the_page_stays_below_three_megabytes_whatever_the_run(document: Documen
 
 def test_the_bars_of_a_rank_are_as_long_as_its_parts(document: Document) -> None:
     text = html_text(document, ENGLISH, View())
-    figure = text[text.index('aria-label="Step breakdown"') :]
+    figure = text[text.index('role="img" aria-label="Step breakdown"') :]
     widths = {
         kind: float(width)
         for kind, width in re.findall(r'<rect class="(\w+)" x="[\d.]+" y="5.0" width="([\d.]+)"', figure)

@@ -105,7 +105,7 @@ def test_a_figure_that_is_not_known_is_an_empty_cell(document: Document) -> None
 def test_a_view_of_one_section_holds_only_that(document: Document) -> None:
     view = view_of(memory=True, communication=False, fusion=False, top_k=None)
 
-    assert set(tables(csv_text(document, view))) == {"report", "verdict", "memory_peak"}
+    assert set(tables(csv_text(document, view))) == {"report", "verdict", "memory_peak", "memory_leak"}
 
 
 def test_top_k_cuts_the_tables(document: Document) -> None:

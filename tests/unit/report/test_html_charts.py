@@ -1,0 +1,111 @@
+"""Charts hold the figures of the document; expected numbers are counted from the drawings of `two_ranks`."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from ascend_sn.report.chart_data import HeatChart, LinesChart, RankingChart, ShareChart, StackChart
+from ascend_sn.report.document import Document, Inference, Link
+from ascend_sn.report.html_charts import charts_of
+from ascend_sn.report.html_communication import link_sums
+from ascend_sn.report.inference import RequestStage
+from ascend_sn.report.language import Language
+from tests.unit.report.drawn import drawn_document, nothing
+
+ENGLISH = Language.load("en")
+
+
+@pytest.fixture(scope="module")
+def charts() -> dict[str, object]:
+    document = drawn_document()
+    return dict(charts_of(document, ENGLISH, link_sums(document.communication.links)))
+
+
+def test_the_bars_of_the_ranks_are_their_steps(charts: dict[str, object]) -> None:
+    bars = charts["breakdown"]
+
+    assert isinstance(bars, StackChart)
+    assert bars.categories == ["rank 0", "rank 1"]
+    # Rank 0 computes in 5 of 10 ns, and 3 of the communication have no compute beside them; rank 1: 7, 1, 2.
+    assert {part.kind: part.values for part in bars.parts} == {
+        "compute": [5, 7],
+        "exposed_comm": [3, 1],
+        "free": [2, 2],
+    }
+
+
+def test_the_ring_is_the_mean_of_the_ranks(charts: dict[str, object]) -> None:
+    ring = charts["share"]
+
+    assert isinstance(ring, ShareChart)
+    assert {piece.kind: piece.value for piece in ring.slices} == {"compute": 6, "exposed_comm": 2, "free": 2}
+    assert ring.middle == "60 %"
+
+
+def test_primitives_are_divided_into_their_parts(charts: dict[str, object]) -> None:
+    bars = charts["operations"]
+
+    # Four all-reduces of 5, 5, 2 and 2 ns, each with one ns of transit; the rest is idle.
+    assert isinstance(bars, StackChart)
+    assert bars.categories == ["allreduce"]
+    assert {part.kind: part.values for part in bars.parts} == {"transit": [4], "idle": [10]}
+
+
+def test_kernels_are_ranked_with_what_they_make_together(charts: dict[str, object]) -> None:
+    ranking = charts["kernels"]
+
+    # A: 4 + 4 on rank 0, 6 + 6 on rank 1; B: 1 ns each, four times.
+    assert isinstance(ranking, RankingChart)
+    assert [(row.label, row.value) for row in ranking.rows] == [("A", 20), ("B", 4)]
+    assert ranking.cumulative == [pytest.approx(20 / 24), 1.0]
+
+
+def test_a_pair_without_time_has_no_bandwidth() -> None:
+    link = Link(group_id=None, src_rank=0, dst_rank=1, rank_scope="global", transport="HCCS", size_bytes=8, dur_ns=0,
+                bandwidth_bytes_per_s=None, robust_z=None, pattern=None)  # fmt: skip
+
+    charts = charts_of(drawn_document(), ENGLISH, link_sums([link]))
+
+    heat = charts["links-0"]
+    assert isinstance(heat, HeatChart)
+    assert (heat.rows, heat.columns, heat.cells) == (["0"], ["1"], [[0, 0, 0, None, 8]])
+
+
+def test_memory_curves_come_by_component_and_rank(charts: dict[str, object]) -> None:
+    lines = charts["memory"]
+
+    assert isinstance(lines, LinesChart)
+    assert [group.label for group in lines.groups] == ["PTA, rank 0", "PTA, rank 1"]
+    allocated, reserved = lines.groups[0].lines
+    assert (allocated.kind, max(value or 0 for value in allocated.y)) == ("allocated", 5 << 28)
+    assert set(reserved.y) == {6 << 28}
+
+
+def test_a_request_is_divided_into_its_stages() -> None:
+    stages = [
+        RequestStage(profile_id=0, rank=0, stage=stage, source="request", requests=1, mean_ns=mean, p50_ns=mean,
+                     p90_ns=mean, p99_ns=mean, max_ns=int(mean), share_ratio=mean / 10, first_ns=int(mean),
+                     steady_mean_ns=None)
+        for stage, mean in (("total", 10.0), ("copy_in", 1.0), ("inference", 6.0), ("copy_out", 2.0), ("gap", 1.0))
+    ]  # fmt: skip
+    document = drawn_document()
+    inferred = Inference(collected=True, state="collected", stages=stages)
+
+    charts = charts_of(replaced(document, inferred), ENGLISH, [])
+
+    bars = charts["latency"]
+    assert isinstance(bars, StackChart)
+    assert [(part.kind, part.values) for part in bars.parts] == [
+        ("copy_in", [1.0]), ("inference", [6.0]), ("copy_out", [2.0]), ("gap", [1.0]),
+    ]  # fmt: skip
+
+
+def test_a_run_without_figures_has_no_charts() -> None:
+    from ascend_sn.report.assemble import assemble
+
+    assert charts_of(assemble(nothing(), ENGLISH), ENGLISH, []) == {}
+
+
+def replaced(document: Document, inference: Inference) -> Document:
+    return msgspec.structs.replace(document, inference=inference)

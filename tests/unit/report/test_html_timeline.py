@@ -1,0 +1,86 @@
+"""The timeline of one step: which slices stand in it, and that none is lost when short ones are merged."""
+
+from __future__ import annotations
+
+from ascend_sn.report.assemble import assemble
+from ascend_sn.report.html_timeline import lanes_table, packed_timeline, timeline_note
+from ascend_sn.report.language import Language
+from ascend_sn.report.timeline import StepTimeline
+from tests.timeline import insert, timeline
+from tests.unit.report.drawn import DrawnRun, nothing, two_ranks
+
+ENGLISH = Language.load("en")
+
+
+def timeline_of(run: DrawnRun) -> StepTimeline:
+    found = assemble(run, ENGLISH).timeline
+    assert found is not None
+    return found
+
+
+def test_the_median_step_is_cut_out_and_starts_at_zero() -> None:
+    found = timeline_of(two_ranks())
+
+    lanes = {(lane.rank, lane.place, lane.lane): lane for lane in found.lanes}
+    first = lanes[0, "device", "1"]
+    assert (found.dur_ns, found.profile_count) == (10, 2)
+    assert [(one.name, one.start_ns, one.dur_ns) for one in first.slices] == [("A", 0, 4), ("B", 6, 1)]
+
+
+def test_collectives_have_a_lane_of_their_group() -> None:
+    found = timeline_of(two_ranks())
+
+    (lane,) = (lane for lane in found.lanes if lane.place == "communication" and lane.rank == 1)
+    assert (lane.lane, [(one.kind, one.start_ns, one.dur_ns) for one in lane.slices]) == (
+        "g",
+        [("communication", 5, 2)],
+    )
+
+
+def test_short_slices_are_merged_and_counted() -> None:
+    db = timeline("r0 step |1|\nr0 s9 |A|")
+    db.execute("update step set dur_ns = 1000000")
+    db.execute("update kernel set dur_ns = 300000, ts_ns = 500000")
+    for number in range(100):  # all within the first 1/1500 of the step, one ns busy and one free
+        insert(db, "kernel", profile_id=0, rank=0, kernel_id=10 + number, stream="9", name=f"k{number}",
+               kind="compute", ts_ns=2 * number, dur_ns=1)  # fmt: skip
+
+    (lane,) = timeline_of(DrawnRun(db)).lanes
+
+    merged, long = lane.slices
+    assert lane.slice_count == 101
+    assert (merged.slice_count, merged.start_ns, merged.dur_ns, merged.busy_ns) == (100, 0, 199, 100)
+    assert (long.slice_count, long.start_ns, long.dur_ns) == (1, 500_000, 300_000)
+
+
+def test_a_slice_that_begins_before_the_step_is_cut() -> None:
+    db = timeline("r0 step |.11.|\nr0 s1 |AAAA|")
+
+    (lane,) = timeline_of(DrawnRun(db)).lanes
+
+    assert [(one.start_ns, one.dur_ns) for one in lane.slices] == [(0, 2)]
+
+
+def test_packed_numbers_name_what_was_drawn() -> None:
+    packed = packed_timeline(timeline_of(two_ranks()), ENGLISH)
+
+    assert packed is not None
+    lane = next(lane for lane in packed.lanes if lane.label == "stream 1")
+    start, dur, depth, name, kind, count, busy = lane.slices[:7]
+    assert (start, dur, depth, packed.names[name], packed.kinds[kind], count, busy) == (0, 4, 0, "A", "compute", 1, 4)
+    assert lane.group == "rank 0 \u00b7 device"
+
+
+def test_the_table_says_how_busy_a_lane_is_and_its_longest_slice() -> None:
+    table = lanes_table(timeline_of(two_ranks()), ENGLISH)
+
+    assert table.rows[0] == ("rank 0 \u00b7 device \u00b7 stream 1", "2", "5 ns (50 %)", "A", "0 ns", "4 ns")
+
+
+def test_the_note_says_what_is_shown() -> None:
+    assert timeline_note(timeline_of(two_ranks()), ENGLISH).startswith("Step 1, 10 ns \u00b7 2 ranks")
+
+
+def test_a_run_without_kernels_has_no_timeline() -> None:
+    assert assemble(nothing(), ENGLISH).timeline is None
+    assert packed_timeline(None, ENGLISH) is None
