@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ascend_sn.compare.comparison import Comparison
     from ascend_sn.report.comparison import ComparisonDocument
 
-SUFFIXES: Final = (".md", ".json")
+SUFFIXES: Final = (".html", ".md", ".json")
 
 
 @click.command(cls=GuideCommand)
@@ -114,6 +114,10 @@ def _save(document: ComparisonDocument, output: Path, language: Language) -> Non
         from ascend_sn.report.as_json import json_text
 
         text = json_text(document)
+    elif output.suffix.lower() == ".html":
+        from ascend_sn.report.html_comparison import comparison_html
+
+        text = comparison_html(document, language)
     else:
         from ascend_sn.report.markdown_comparison import comparison_markdown
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ascend_sn.compare.settings import GateSettings
     from ascend_sn.report.comparison import GateDocument
 
-SUFFIXES: Final = (".xml", ".md", ".json")
+SUFFIXES: Final = (".xml", ".html", ".md", ".json")
 
 
 @click.command(cls=GuideCommand)
@@ -179,6 +179,10 @@ def _text(document: GateDocument, output_format: str, language: Language) -> str
         from ascend_sn.report.markdown_comparison import gate_markdown
 
         return gate_markdown(document, language)
+    if output_format == "html":
+        from ascend_sn.report.html_comparison import gate_html
+
+        return gate_html(document, language)
     from ascend_sn.report.gate_files import junit_xml
 
     return junit_xml(document, language)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 from pathlib import Path
 from xml.etree import ElementTree
@@ -148,6 +149,37 @@ def test_markdown_goes_where_output_says(capsys: Capture, runs: Path, tmp_path: 
     assert str(tmp_path / "diff.md") in err
     assert text.splitlines()[2] == "# Comparison: regression"
     assert "| sgemm" in text
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_page_of_a_comparison_says_the_same_and_fetches_nothing(
+    capsys: Capture, runs: Path, tmp_path: Path, language: str
+) -> None:
+    page, gate_page = tmp_path / "diff.html", tmp_path / "gate.html"
+    sides = (runs / "base", runs / "slow")
+
+    code, out, _ = run(capsys, "compare", *sides, "--output", page, "--lang", language)
+    gated, _, _ = run(capsys, "gate", sides[1], "--baseline", sides[0], "--output", gate_page, "--lang", language)
+    _, as_json, _ = run(capsys, "compare", *sides, "--format", "json", "--lang", language)
+
+    assert (code, out, gated) == (1, "", 1)
+    said = [one["text"] for one in json.loads(as_json)["said"]]
+    for path in (page, gate_page):
+        text = html.unescape(path.read_text(encoding="utf-8"))
+        assert [sentence for sentence in said if sentence not in text] == []
+        assert "sgemm" in text
+        assert "<script" not in text
+        assert "http" not in text.replace("http-equiv", "")
+
+
+def test_names_in_a_page_format_nothing(capsys: Capture, tmp_path: Path) -> None:
+    sides = [recorded(tmp_path / f"<b>{name}", steady(length)) for name, length in (("a", 1000), ("b", 1500))]
+
+    run(capsys, "compare", *sides, "--output", tmp_path / "diff.html")
+
+    text = (tmp_path / "diff.html").read_text(encoding="utf-8")
+    assert "<b>a" not in text
+    assert "&lt;b&gt;a" in text
 
 
 def test_both_languages_say_it(capsys: Capture, runs: Path) -> None:
