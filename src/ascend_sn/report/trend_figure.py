@@ -20,13 +20,15 @@ _BOTTOM: Final = 30
 _TICKS: Final = 4
 _LABELS: Final = 12
 _ROOM: Final = 0.08
+_LEAST: Final = 0.01
+"""Room above and below, as a share of the span, and at least of the highest value."""
 
 
 def trend_chart(trend: MetricTrend, title: str) -> Markup:
     """Draw a metric over its runs; the axis spans the values and does not begin at zero."""
     values = [point.value for point in trend.points]
     low, high = min(values), max(values)
-    room = _ROOM * (high - low) or _ROOM * abs(high) or 1.0
+    room = max(_ROOM * (high - low), _LEAST * abs(high)) or 1.0
     low, high = low - room, high + room
     last = max(len(values) - 1, 1)
 
