@@ -92,6 +92,29 @@ def damaged(draw: st.DrawFn) -> bytes:
     return bytes(data)
 
 
+_ALIKE_KEYS = ('"name"', '"n\\u0061me"', '"pid"', '"ts"', '"dur"', '"id"', '"ph"', '"a"', f'"{"long" * 12}"')
+_ALIKE_VALUES = (
+    *("7", '"7"', "70", "7.5", "7e1", "7.", "-7", "-0", "07", "0.5", "0", "7.0004", "7.1234", "123456789012345678"),
+    *("1234567890123456789", "9223372036854775.807", "9223372036854775.808", '"9223372036854774.999"', '"07.5"'),
+    *('"1736408883688177.930"', '"7 "', '"a"', '"ab"', r'"a\""', '"X"', '"\u65e5"', "true", "null", '{"a":7}', "[7]"),
+)
+
+
+@st.composite
+def alike(draw: st.DrawFn) -> bytes:
+    """Traces whose events repeat keys, values and spaces of the ones before, or nearly so."""
+    space = st.sampled_from(["", "", " ", "  ", "\n"])
+    member = st.tuples(space, st.sampled_from(_ALIKE_KEYS), space, st.just(":"), space, st.sampled_from(_ALIKE_VALUES))
+    members = draw(st.lists(member, min_size=1, max_size=5))
+    choice = st.lists(st.sampled_from(members), max_size=6, unique=True)
+    texts = []
+    for chosen in draw(st.lists(choice, min_size=1, max_size=8)):
+        own = ",".join("".join(parts) for parts in chosen)
+        args = draw(st.sampled_from(["", "args"]))
+        texts.append(f'{{{own}{"," * bool(own)}"args":{{{own}}}}}' if args else f"{{{own}}}")
+    return f"[{draw(space)}{','.join(texts)}]".encode()
+
+
 def blocks_of(data: bytes, block_bytes: int, threads: int, keep: bool) -> list[trace_scan.TraceColumns]:
     scanned = trace_scan.scan_blocks(data, KEYS, keep_other_args=keep, threads=threads, block_bytes=block_bytes)
     return list(scanned)
@@ -128,6 +151,14 @@ block_sizes = st.sampled_from([30, 500, 1 << 20])
 @given(documents(), block_sizes, st.integers(1, 3), st.booleans())
 @settings(settings.get_profile("scan"))
 def test_whole_traces_are_read_as_the_plain_reader_does(
+    data: bytes, block_bytes: int, threads: int, keep: bool
+) -> None:
+    assert_agrees(data, block_bytes, threads, keep)
+
+
+@given(alike(), block_sizes, st.integers(1, 3), st.booleans())
+@settings(settings.get_profile("scan"), max_examples=150)
+def test_events_like_the_ones_before_are_read_as_the_plain_reader_does(
     data: bytes, block_bytes: int, threads: int, keep: bool
 ) -> None:
     assert_agrees(data, block_bytes, threads, keep)

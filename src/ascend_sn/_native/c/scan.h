@@ -93,12 +93,31 @@ static inline uint32_t keys_slot(const uint8_t *text, size_t length)
 
 int keys_find(const Keys *keys, const uint8_t *text, size_t length);
 
+#define LONGEST_KNOWN 32
+#define MOST_KNOWN 128
+
+/* A key as it was written before, from its quote to the value, and the keys that came after it, latest first. */
+typedef struct {
+    uint8_t text[LONGEST_KNOWN + 8];
+    uint8_t length, next[2];
+    int16_t which;
+} KnownKey;
+
+/* Objects are written alike, so that the next key is mostly the one that followed before. Place 0 is the beginning
+ * of an object, and 0 as a number stands for none. */
+typedef struct {
+    KnownKey keys[MOST_KNOWN];
+    uint8_t slots[2 * MOST_KNOWN];
+    uint32_t count;
+} KnownKeys;
+
 /* What one thread works with; texts and scratch are emptied for every piece. */
 typedef struct {
     const Window *window;
     const Keys *keys;
     Rows *rows;
     Notes notes;
+    KnownKeys in_event, in_args;
     Local *texts;
     size_t text_count, text_room;
     uint32_t *slots; /* index + 1 of a text */
@@ -123,6 +142,9 @@ size_t scratch_add(Worker *worker, const uint8_t *text, size_t length);
 int32_t local_code(Worker *worker, const uint8_t *text, size_t length, uint8_t marks);
 int32_t recent_code(Worker *worker, int field, const uint8_t *text, size_t length, uint8_t marks);
 int32_t scratch_code(Worker *worker, size_t at, size_t length, const uint8_t *where);
+
+/* Count what is wrong with a text with the event at hand. */
+void log_marks(Worker *worker, int32_t code, const uint8_t *text);
 
 /* Count a flaw at once, or with the event at hand if that is taken. */
 void note(Worker *worker, Damage kind, const uint8_t *where);

@@ -45,12 +45,18 @@ static Taken take_argument(Worker *worker, int key, const uint8_t **at)
         *at = past + 1;
     } else if ((*p == '-' && p[1] != 'I') || (uint8_t)(*p - '0') < 10) {
         Decimal number;
-        const uint8_t *past = take_decimal(p, &number);
+        uint64_t whole;
+        const uint8_t *past = plain_whole(p, &whole);
+        int is_plain = past && (*past == ',' || *past == '}');
+        if (!is_plain)
+            past = take_decimal(p, &number);
         if (!past)
             return broken_number(p, end);
         if (past >= end)
             return CUT;
-        argument.kind = decimal_int64(&number, &argument.value.integer) ? INTEGER : NUMBER;
+        if (is_plain)
+            argument.value.integer = (int64_t)whole;
+        argument.kind = is_plain || decimal_int64(&number, &argument.value.integer) ? INTEGER : NUMBER;
         if (argument.kind == NUMBER)
             argument.value.number = decimal_double(&number, p);
         if (argument.kind == NUMBER || key < worker->keys->numbers_from)
@@ -81,18 +87,32 @@ static int key_of(Worker *worker, const uint8_t *key, size_t length, int escaped
         return keys_find(worker->keys, key, length);
     size_t from = scratch_add(worker, key, length);
     if (worker->no_memory)
-        return -1;
+        return NOT_CHOSEN;
     length = unescape(key, length, worker->scratch + from);
     int found = keys_find(worker->keys, worker->scratch + from, length);
     worker->scratch_used = from;
     return found;
 }
 
+static Taken unexpected_key(Worker *worker, uint32_t *state, const uint8_t **at, int *which)
+{
+    const uint8_t *start = *at, *key;
+    size_t length;
+    int escaped;
+    Taken taken = take_key(at, worker->window->end, &key, &length, &escaped);
+    if (taken == TAKEN) {
+        *which = key_of(worker, key, length, escaped);
+        learn_key(&worker->in_args, state, start, *at, *which);
+    }
+    return taken;
+}
+
 Taken args_field(Worker *worker, const uint8_t **at, Event *event)
 {
-    const uint8_t *p = *at, *end = worker->window->end, *where = p, *key;
-    size_t length, others = worker->scratch_used;
-    int escaped, keep = worker->keys->keep_others;
+    const uint8_t *p = *at, *end = worker->window->end, *where = p;
+    size_t others = worker->scratch_used;
+    uint32_t state = 0;
+    int keep = worker->keys->keep_others;
     Taken taken;
     if (event->has & HAS_ARGS)
         forget_arguments(worker->rows, worker->keys->count, (uint32_t)worker->rows->count);
@@ -111,13 +131,13 @@ Taken args_field(Worker *worker, const uint8_t **at, Event *event)
     }
     for (;;) {
         const uint8_t *member = p;
-        if ((taken = take_key(&p, end, &key, &length, &escaped)) != TAKEN)
+        int which = expected_key(&worker->in_args, &state, &p);
+        if (which == UNEXPECTED && (taken = unexpected_key(worker, &state, &p, &which)) != TAKEN)
             return taken;
-        int which = key_of(worker, key, length, escaped);
         if (which >= 0) {
             taken = take_argument(worker, which, &p);
         } else {
-            taken = skip_value(&p, end, IN_ARGS);
+            taken = pass_value(&p, end, IN_ARGS);
             if (taken == TAKEN && keep) {
                 scratch_add(worker, (const uint8_t *)(worker->scratch_used == others ? "{" : ","), 1);
                 scratch_add(worker, member, (size_t)(p - member));

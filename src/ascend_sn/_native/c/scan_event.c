@@ -3,10 +3,37 @@
 
 #include "walk.h"
 
+/* Fields of an event; those up to SCOPE are kept as text, by the column of that number. */
+enum { NAME, CATEGORY, PROCESS, THREAD, ID, ID2, SCOPE, PHASE, TIME, LENGTH, LETTER_S, LETTER_BP, ARGS };
+
+/* Whether the value is written like the latest one of its field: most threads, processes and categories are. */
+static inline int repeated(Worker *worker, int field, const uint8_t **at, int32_t *code)
+{
+    const uint8_t *p = *at, *text = worker->recent[field].text;
+    size_t length = worker->recent[field].length;
+    if (!text || length + 2 > (size_t)(worker->window->end - p))
+        return 0;
+    if (worker->recent[field].marks & RAW) {
+        if (!same_bytes(text, p, length) || (p[length] != ',' && p[length] != '}'))
+            return 0;
+        *at = p + length;
+    } else {
+        if (*p != '"' || !same_bytes(text, ++p, length) || p[length] != '"')
+            return 0;
+        *at = p + length + 1;
+    }
+    *code = worker->recent[field].code;
+    if (worker->any_marks)
+        log_marks(worker, *code, p);
+    return 1;
+}
+
 /* A field that is kept as text: a text as it is, null as absent, anything else as written. */
 static Taken text_field(Worker *worker, int field, const uint8_t **at, int32_t *code)
 {
     const uint8_t *p = *at, *end = worker->window->end;
+    if (repeated(worker, field, at, code))
+        return TAKEN;
     if (*p == '"') {
         int escaped;
         const uint8_t *past = text_end(p + 1, end, &escaped);
@@ -16,7 +43,7 @@ static Taken text_field(Worker *worker, int field, const uint8_t **at, int32_t *
         *at = past + 1;
         return TAKEN;
     }
-    Taken taken = skip_value(at, end, IN_EVENT);
+    Taken taken = pass_value(at, end, IN_EVENT);
     if (taken == TAKEN)
         *code = *p == 'n' ? -1 : recent_code(worker, field, p, (size_t)(*at - p), RAW);
     return taken;
@@ -26,6 +53,12 @@ static Taken text_field(Worker *worker, int field, const uint8_t **at, int32_t *
 static Taken letter_field(Worker *worker, const uint8_t **at, uint8_t *letter, int *is_text)
 {
     const uint8_t *p = *at;
+    if (*p == '"' && p[1] != '"' && p[1] != '\\' && p[2] == '"') {
+        *is_text = 1;
+        *letter = p[1];
+        *at = p + 3;
+        return TAKEN;
+    }
     Taken taken = skip_value(at, worker->window->end, IN_EVENT);
     *is_text = *p == '"';
     *letter = *is_text && *at - p == 3 ? p[1] : 0;
@@ -79,9 +112,16 @@ static Taken time_field(Worker *worker, const uint8_t **at, int64_t *ns, uint8_t
 {
     const uint8_t *p = *at, *end = worker->window->end, *past;
     Decimal number;
+    int in_quotes = *p == '"';
+    past = plain_time(p + in_quotes, ns);
+    if (past && (in_quotes ? *past == '"' : *past == ',' || *past == '}')) {
+        *has |= bit;
+        *at = past + in_quotes;
+        return TAKEN;
+    }
     *has &= (uint8_t)~bit;
     *ns = 0;
-    if (*p == '"') {
+    if (in_quotes) {
         int escaped;
         past = text_end(p + 1, end, &escaped);
         if (!past)
@@ -137,7 +177,7 @@ static Taken id2_field(Worker *worker, const uint8_t **at, int32_t *code)
         const uint8_t *value = p;
         if ((taken = skip_value(&p, end, IN_ARGS)) != TAKEN)
             return taken;
-        if (named && (taken = text_field(worker, 5, &value, code)) != TAKEN)
+        if (named && (taken = text_field(worker, ID2, &value, code)) != TAKEN)
             return taken;
         p = skip_space(p);
         if (*p == '}')
@@ -150,76 +190,72 @@ static Taken id2_field(Worker *worker, const uint8_t **at, int32_t *code)
     return TAKEN;
 }
 
-#define IS(word) (length == sizeof word - 1 && memcmp(key, word, sizeof word - 1) == 0)
+static int field_of(const uint8_t *key, size_t length)
+{
+    static const struct { char name[6]; uint8_t length, field; } FIELDS[] = {
+        {"name", 4, NAME}, {"cat", 3, CATEGORY}, {"pid", 3, PROCESS}, {"tid", 3, THREAD}, {"id", 2, ID},
+        {"id2", 3, ID2}, {"scope", 5, SCOPE}, {"ph", 2, PHASE}, {"ts", 2, TIME}, {"dur", 3, LENGTH},
+        {"s", 1, LETTER_S}, {"bp", 2, LETTER_BP}, {"args", 4, ARGS}};
+    for (size_t i = 0; i < sizeof FIELDS / sizeof *FIELDS; i++)
+        if (FIELDS[i].length == length && memcmp(FIELDS[i].name, key, length) == 0)
+            return FIELDS[i].field;
+    return NOT_CHOSEN;
+}
 
-static Taken take_field(Worker *worker, const uint8_t *key, size_t length, const uint8_t **at, Event *event,
-                        int32_t *id2, int *marked)
+static inline Taken take_field(Worker *worker, int field, const uint8_t **at, Event *event, int32_t *id2, int *marked)
 {
     int is_text;
-    switch (length) {
-    case 1:
-        if (IS("s"))
-            return letter_field(worker, at, &event->s, &is_text);
-        break;
-    case 2:
-        if (IS("ph"))
-            return letter_field(worker, at, &event->ph, marked);
-        if (IS("ts"))
-            return time_field(worker, at, &event->ts, &event->has, HAS_TS);
-        if (IS("id"))
-            return text_field(worker, 4, at, &event->id);
-        if (IS("bp"))
-            return letter_field(worker, at, &event->bp, &is_text);
-        break;
-    case 3:
-        if (IS("pid"))
-            return text_field(worker, 2, at, &event->pid);
-        if (IS("tid"))
-            return text_field(worker, 3, at, &event->tid);
-        if (IS("dur"))
-            return time_field(worker, at, &event->dur, &event->has, HAS_DUR);
-        if (IS("cat"))
-            return text_field(worker, 1, at, &event->cat);
-        if (IS("id2"))
-            return id2_field(worker, at, id2);
-        break;
-    case 4:
-        if (IS("name"))
-            return text_field(worker, 0, at, &event->name);
-        if (IS("args"))
-            return args_field(worker, at, event);
-        break;
-    case 5:
-        if (IS("scope"))
-            return text_field(worker, 6, at, &event->scope);
-        break;
-    default: break;
+    switch (field) {
+    case NAME: return text_field(worker, NAME, at, &event->name);
+    case CATEGORY: return text_field(worker, CATEGORY, at, &event->cat);
+    case PROCESS: return text_field(worker, PROCESS, at, &event->pid);
+    case THREAD: return text_field(worker, THREAD, at, &event->tid);
+    case ID: return text_field(worker, ID, at, &event->id);
+    case ID2: return id2_field(worker, at, id2);
+    case SCOPE: return text_field(worker, SCOPE, at, &event->scope);
+    case PHASE: return letter_field(worker, at, &event->ph, marked);
+    case TIME: return time_field(worker, at, &event->ts, &event->has, HAS_TS);
+    case LENGTH: return time_field(worker, at, &event->dur, &event->has, HAS_DUR);
+    case LETTER_S: return letter_field(worker, at, &event->s, &is_text);
+    case LETTER_BP: return letter_field(worker, at, &event->bp, &is_text);
+    case ARGS: return args_field(worker, at, event);
+    default: return pass_value(at, worker->window->end, IN_EVENT);
     }
-    return skip_value(at, worker->window->end, IN_EVENT);
+}
+
+static Taken unexpected_field(Worker *worker, uint32_t *state, const uint8_t **at, int *field)
+{
+    const uint8_t *start = *at, *key;
+    size_t length;
+    int escaped;
+    Taken taken = take_key(at, worker->window->end, &key, &length, &escaped);
+    if (taken != TAKEN)
+        return taken;
+    if (escaped) {
+        uint8_t plain[64]; /* longer than any key of interest, even all in escapes */
+        *field = length <= sizeof plain ? field_of(plain, unescape(key, length, plain)) : NOT_CHOSEN;
+    } else {
+        *field = field_of(key, length);
+    }
+    learn_key(&worker->in_event, state, start, *at, *field);
+    return TAKEN;
 }
 
 static Taken take_fields(Worker *worker, const uint8_t **at, Event *event, int *marked)
 {
-    const uint8_t *p = skip_space(*at + 1), *end = worker->window->end, *key;
-    size_t length;
-    int escaped;
+    const uint8_t *p = skip_space(*at + 1), *end = worker->window->end;
     int32_t id2 = -1;
+    uint32_t state = 0;
     Taken taken;
     if (*p == '}') {
         *at = p + 1;
         return TAKEN;
     }
     for (;;) {
-        if ((taken = take_key(&p, end, &key, &length, &escaped)) != TAKEN)
+        int field = expected_key(&worker->in_event, &state, &p);
+        if (field == UNEXPECTED && (taken = unexpected_field(worker, &state, &p, &field)) != TAKEN)
             return taken;
-        if (escaped) {
-            uint8_t plain[64]; /* longer than any key of interest, even all in escapes */
-            length = length <= sizeof plain ? unescape(key, length, plain) : 0;
-            taken = take_field(worker, plain, length, &p, event, &id2, marked);
-        } else {
-            taken = take_field(worker, key, length, &p, event, &id2, marked);
-        }
-        if (taken != TAKEN)
+        if ((taken = take_field(worker, field, &p, event, &id2, marked)) != TAKEN)
             return taken;
         p = skip_space(p);
         if (*p == '}')
@@ -239,7 +275,7 @@ Taken take_event(Worker *worker, const uint8_t **at, int must_be_marked)
     Rows *rows = worker->rows;
     int marked = 0;
     if (rows->count == rows->room) {
-        size_t room = rows->room ? 2 * rows->room : 1024;
+        size_t room = rows->room ? 2 * rows->room : 4096;
         Event *events = realloc(rows->events, room * sizeof *events);
         if (!events)
             return NO_MEMORY;

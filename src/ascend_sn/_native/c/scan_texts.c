@@ -118,7 +118,7 @@ full:
     return -1;
 }
 
-static void log_marks(Worker *worker, int32_t code, const uint8_t *text)
+void log_marks(Worker *worker, int32_t code, const uint8_t *text)
 {
     static const struct { uint8_t mark; Damage kind; } WORDS[] = {
         {BROKEN_UTF8, INVALID_UTF8}, {HAS_CONTROL, CONTROL_CHARACTER}, {BROKEN_ESCAPE, BAD_ESCAPE}};

@@ -27,25 +27,6 @@ static inline void lose_digit(Decimal *number, uint8_t digit)
     number->rest |= digit != '0';
 }
 
-/* Eight digits at once, as most of an epoch time is; returns 0 where p has fewer. */
-static inline int eight_digits(const uint8_t *p, uint64_t *value)
-{
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    uint64_t word = read64(p);
-    uint64_t high = (word & UINT64_C(0xF0F0F0F0F0F0F0F0)) |
-                    ((word + UINT64_C(0x0606060606060606)) & UINT64_C(0xF0F0F0F0F0F0F0F0)) >> 4;
-    if (high != UINT64_C(0x3333333333333333))
-        return 0;
-    word = (word & UINT64_C(0x0F0F0F0F0F0F0F0F)) * 2561 >> 8;
-    word = (word & UINT64_C(0x00FF00FF00FF00FF)) * 6553601 >> 16;
-    *value = (word & UINT64_C(0x0000FFFF0000FFFF)) * UINT64_C(42949672960001) >> 32;
-    return 1;
-#else
-    (void)p, (void)value;
-    return 0;
-#endif
-}
-
 static inline const uint8_t *whole_digits(const uint8_t *p, Decimal *number)
 {
     uint64_t eight;

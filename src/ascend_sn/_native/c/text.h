@@ -18,6 +18,8 @@ static inline int is_space(uint8_t c)
 static inline const uint8_t *skip_space(const uint8_t *p)
 {
     /* Most often there is none or one; indented files have a line end and a dozen. */
+    if (*p > ' ')
+        return p;
     if (!is_space(*p) || !is_space(*++p))
         return p;
 #if defined(__SSE2__)
@@ -92,6 +94,64 @@ typedef struct {
 const uint8_t *take_decimal(const uint8_t *p, Decimal *number);
 /* Read a number as people write it in texts: a sign, leading zeros, a bare point are fine. */
 int text_decimal(const uint8_t *p, const uint8_t *end, Decimal *number);
+
+/* Eight digits at once, as most of an epoch time is; returns 0 where p has fewer. */
+static inline int eight_digits(const uint8_t *p, uint64_t *value)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t word = read64(p);
+    uint64_t high = (word & UINT64_C(0xF0F0F0F0F0F0F0F0)) |
+                    ((word + UINT64_C(0x0606060606060606)) & UINT64_C(0xF0F0F0F0F0F0F0F0)) >> 4;
+    if (high != UINT64_C(0x3333333333333333))
+        return 0;
+    word = (word & UINT64_C(0x0F0F0F0F0F0F0F0F)) * 2561 >> 8;
+    word = (word & UINT64_C(0x00FF00FF00FF00FF)) * 6553601 >> 16;
+    *value = (word & UINT64_C(0x0000FFFF0000FFFF)) * UINT64_C(42949672960001) >> 32;
+    return 1;
+#else
+    (void)p, (void)value;
+    return 0;
+#endif
+}
+
+/* A whole number without a sign and of at most 18 digits; returns its end, NULL where it is another kind of number. */
+static inline const uint8_t *plain_whole(const uint8_t *p, uint64_t *value)
+{
+    const uint8_t *begin = p;
+    uint64_t found = 0, eight;
+    if (*p == '0') {
+        p++;
+    } else {
+        while (p - begin < 10 && eight_digits(p, &eight)) {
+            found = found * 100000000 + eight;
+            p += 8;
+        }
+        for (; (uint8_t)(*p - '0') < 10 && p - begin < 18; p++)
+            found = found * 10 + (*p - '0');
+    }
+    *value = found;
+    return p == begin || (uint8_t)(*p - '0') < 10 || (*p | 0x20) == 'e' ? NULL : p;
+}
+
+/* Microseconds with at most three decimals, as most times are written, to nanoseconds; returns the end, NULL where
+ * it is another kind of number or beyond int64. */
+static inline const uint8_t *plain_time(const uint8_t *p, int64_t *ns)
+{
+    static const uint16_t UNITS[4] = {1000, 100, 10, 1};
+    uint64_t value, decimals = 0;
+    int count = 0;
+    p = plain_whole(p, &value);
+    if (!p || value >= INT64_MAX / 1000)
+        return NULL;
+    if (*p == '.') {
+        for (p++; (uint8_t)(*p - '0') < 10 && count < 3; p++, count++)
+            decimals = decimals * 10 + (*p - '0');
+        if (count == 0 || (uint8_t)(*p - '0') < 10 || (*p | 0x20) == 'e')
+            return NULL;
+    }
+    *ns = (int64_t)(value * 1000 + decimals * UNITS[count]);
+    return p;
+}
 
 /* Microseconds to nanoseconds, half away from zero. Returns 0, or -1 when it is out of range. */
 int decimal_ns(const Decimal *microseconds, int64_t *ns, int *rounded);

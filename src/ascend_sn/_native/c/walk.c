@@ -34,7 +34,9 @@ static Taken take_scalar(const uint8_t **at, const uint8_t *end)
         return take_word(at, end, "-Infinity");
     if (**at != '-' && (uint8_t)(**at - '0') > 9)
         return failed_at(*at, end);
-    const uint8_t *past = take_decimal(*at, &number);
+    const uint8_t *past = number_end(*at);
+    if (!past)
+        past = take_decimal(*at, &number);
     if (!past)
         return broken_number(*at, end);
     *at = past;
@@ -56,6 +58,36 @@ Taken take_key(const uint8_t **at, const uint8_t *end, const uint8_t **key, size
         return failed_at(p, end);
     *at = skip_space(p + 1);
     return TAKEN;
+}
+
+void learn_key(KnownKeys *known, uint32_t *state, const uint8_t *start, const uint8_t *value, int which)
+{
+    size_t length = (size_t)(value - start);
+    uint32_t before = *state;
+    *state = 0;
+    if (length > LONGEST_KNOWN)
+        return;
+    if (known->count + 1 >= MOST_KNOWN) {
+        memset(known, 0, sizeof *known);
+        before = 0;
+    }
+    uint32_t at = hash_text(start, length) % (2 * MOST_KNOWN), place;
+    for (; (place = known->slots[at]); at = (at + 1) % (2 * MOST_KNOWN))
+        if (known->keys[place].length == length && memcmp(known->keys[place].text, start, length) == 0)
+            break;
+    if (!place) {
+        place = ++known->count;
+        known->slots[at] = (uint8_t)place;
+        memcpy(known->keys[place].text, start, length);
+        known->keys[place].length = (uint8_t)length;
+        known->keys[place].which = (int16_t)which;
+    }
+    KnownKey *key = &known->keys[before];
+    if (key->next[0] != place) {
+        key->next[1] = key->next[0];
+        key->next[0] = (uint8_t)place;
+    }
+    *state = place;
 }
 
 Taken skip_value(const uint8_t **at, const uint8_t *end, int depth)
