@@ -81,20 +81,19 @@ class _Texts(list[str]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._codes: dict[str, int] = {}
+        self._codes: dict[str | None, int] = {None: -1}
 
-    def code(self, text: str | None) -> int:
-        """Return the number of a text, -1 for None."""
-        if text is None:
-            return -1
-        found = self._codes.setdefault(text, len(self))
-        if found == len(self):
-            self.append(text)
-        return found
+    def code(self, text: str) -> int:
+        """Return the number of a text."""
+        return int(self.codes([text])[0])
 
     def codes(self, texts: Iterable[str | None]) -> npt.NDArray[np.int32]:
-        """Return the numbers of several texts, and -1 behind the last one, so that place -1 is no text."""
-        return np.array([*(self.code(text) for text in texts), -1], np.int32)
+        """Return the numbers of several texts (None: -1), and -1 behind the last one, so that place -1 is no text."""
+        listed = list(texts)
+        fresh = [text for text in dict.fromkeys(listed) if text is not None and text not in self._codes]
+        self._codes.update(zip(fresh, range(len(self), len(self) + len(fresh)), strict=True))
+        self.extend(fresh)
+        return np.array([*map(self._codes.__getitem__, listed), -1], np.int32)
 
     def of_numbers(self, numbers: Int64) -> npt.NDArray[np.int32]:
         """Return the codes of numbers as texts, -1 for what is not given."""
