@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from ascend_sn.analysis import BY_NAME, Missing, absence, worked_out
+from ascend_sn.analysis import Missing, absence, worked_out
 from ascend_sn.analysis.relations import Result, selected
 from ascend_sn.store import Run
 
@@ -33,7 +33,7 @@ class Facts:
         self.run = run
         self._missing: dict[str, Missing | None] = {}
         self._results: dict[str, Result | Missing] = {}
-        self._tables: set[str] = set()
+        self._tables: dict[str, str] = {}
         self._rows: dict[str, list[dict[str, Any]]] = {}
 
     def missing(self, name: str) -> Missing | None:
@@ -76,10 +76,7 @@ class Facts:
         return self._results[name]
 
     def _kept(self, name: str, found: Result) -> str:
-        """The table of a result: queries of it would work it out again each time."""
-        table = f"{name}_result"
+        """The table of a result: each query would work it out again."""
         if name not in self._tables:
-            if BY_NAME[name].combine is None:
-                found.keep(table)
-            self._tables.add(name)
-        return table
+            self._tables[name] = found.table(f"{name}_result")
+        return self._tables[name]

@@ -65,7 +65,7 @@ def alpha_beta(db: DuckDBPyConnection) -> Result:
     )
 
 
-def combined_fit(db: DuckDBPyConnection) -> Result:
+def combined_fit(db: DuckDBPyConnection, parts: Result) -> Result:
     """Fit transit = alpha + size / bandwidth per group, operation and transport, over the calls of all ranks.
 
     The line goes through the median transit of each size (Theil-Sen, so that stragglers do not move it) and needs
@@ -81,6 +81,7 @@ def combined_fit(db: DuckDBPyConnection) -> Result:
         knee), small_bytes_ratio (share of the bytes in them), alpha_time_ratio (alpha of all calls over their
         transit, at most 1); sorted by transit.
     """
+    parts.keep(COMBINED_VIEW)
     found = db.execute(f"""
         select group_id, op, transport,
                list(size_bytes order by profile_id, collective_id) as size_bytes,

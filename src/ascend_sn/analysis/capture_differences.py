@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
+from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed, selected
 
 __all__ = ["ANALYSIS", "capture_differences"]
@@ -52,7 +52,7 @@ def capture_differences(db: DuckDBPyConnection) -> Result:
     )
 
 
-def combined_differences(db: DuckDBPyConnection) -> Result:
+def combined_differences(db: DuckDBPyConnection, parts: Result) -> Result:
     """Compare the captures setting by setting.
 
     Returns:
@@ -61,13 +61,9 @@ def combined_differences(db: DuckDBPyConnection) -> Result:
         other_value, other_ranks (the first ten, by commas; `?` for an unknown rank), other_count (profiles that have
         the other value). `absent` stands for a setting that a capture does not have. Sorted by setting and value.
     """
-    columns = db.execute(f"select * from {COMBINED_VIEW} order by profile_id").fetchnumpy()
     captures = [
-        (rank, _settings(kind, name, form, versions, config))
-        for rank, kind, name, form, versions, config in zip(
-            *(columns[key].tolist() for key in ("rank", "device_kind", "device_name", "format", "versions", "config")),
-            strict=True,
-        )
+        (row["rank"], _settings(*(row[key] for key in ("device_kind", "device_name", "format", "versions", "config"))))
+        for row in sorted(parts.dicts(), key=lambda row: int(row["profile_id"]))
     ]
     rows: list[dict[str, Any]] = []
     for setting in sorted({key for _, settings in captures for key in settings}):

@@ -8,13 +8,14 @@ what the alignment leaves open. A naive merge of raw clocks looks plausible and 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
+from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed, selected
 
 __all__ = ["ANALYSIS", "OFFSET_TYPES", "clock_offsets", "offsets_between"]
@@ -27,6 +28,10 @@ SPREAD_AT_MOST: Final = 0.5
 times do not agree well enough to set a clock by: the calls may not be the same ones."""
 
 _MAD_TO_SIGMA: Final = 1.4826
+
+Columns = Mapping[str, Sequence[Any]]
+
+_CALL_COLUMNS: Final = ("profile_id", "rank", "host", "group_id", "op", "sequence", "ts_ns", "dur_ns")
 
 OFFSET_TYPES: Final = {
     "profile_id": "integer",
@@ -62,7 +67,7 @@ def clock_offsets(db: DuckDBPyConnection) -> Result:
     )
 
 
-def combined_offsets(db: DuckDBPyConnection) -> Result:
+def combined_offsets(db: DuckDBPyConnection, parts: Result) -> Result:
     """Align every profile with the first one that it is connected to.
 
     Returns:
@@ -72,11 +77,12 @@ def combined_offsets(db: DuckDBPyConnection) -> Result:
         where none was measured), calls (common ones), method (`reference`; `collectives`; `host`: same host,
         hence the same clock; `unknown`), reason (why it is unknown).
     """
-    rows = offsets_between(db.execute(f"select * from {COMBINED_VIEW}").fetchnumpy())
-    return listed(db, rows, OFFSET_TYPES)
+    rows = parts.dicts()
+    columns = {name: [row[name] for row in rows] for name in _CALL_COLUMNS}
+    return listed(db, offsets_between(columns), OFFSET_TYPES)
 
 
-def offsets_between(calls: dict[str, Any]) -> list[dict[str, Any]]:
+def offsets_between(calls: Columns) -> list[dict[str, Any]]:
     """Compute the rows of `combined_offsets` from the columns of `clock_offsets`."""
     profiles = _profiles(calls)
     ends = _ends(calls)
@@ -104,19 +110,19 @@ def offsets_between(calls: dict[str, Any]) -> list[dict[str, Any]]:
     return [rows[profile_id] for profile_id in sorted(rows)]
 
 
-def _profiles(calls: dict[str, Any]) -> dict[int, tuple[int | None, str | None]]:
-    columns = zip(calls["profile_id"].tolist(), calls["rank"].tolist(), calls["host"].tolist(), strict=True)
+def _profiles(calls: Columns) -> dict[int, tuple[int | None, str | None]]:
+    columns = zip(calls["profile_id"], calls["rank"], calls["host"], strict=True)
     return {profile_id: (rank, host) for profile_id, rank, host in columns}
 
 
 Ends = dict[tuple[Any, ...], tuple[int, int]]
 
 
-def _ends(calls: dict[str, Any]) -> dict[int, Ends]:
+def _ends(calls: Columns) -> dict[int, Ends]:
     """End time and duration of every numbered call, by profile and by what it is the same call as."""
     found: dict[int, Ends] = {}
     names = ("profile_id", "group_id", "op", "sequence", "ts_ns", "dur_ns")
-    for profile_id, group_id, op, sequence, ts, dur in zip(*(calls[name].tolist() for name in names), strict=True):
+    for profile_id, group_id, op, sequence, ts, dur in zip(*(calls[name] for name in names), strict=True):
         if sequence is not None:
             found.setdefault(profile_id, {})[group_id, op, sequence] = (ts + dur, dur)
     return found

@@ -12,6 +12,7 @@ __all__ = ["ANALYSIS", "collective_parts", "completed_parts"]
 
 _OFFSETS = "offset_of_profile"
 _RECORDED = "recorded_parts"
+_COMPLETED = "collective_parts_result"
 
 
 def collective_parts(db: DuckDBPyConnection) -> Result:
@@ -47,10 +48,10 @@ def completed_parts(db: DuckDBPyConnection) -> str:
         collective_parts(db).keep(_RECORDED)
         return _completing(db, _RECORDED)
 
-    return combined_once(ANALYSIS.name, db, completed)
+    return combined_once(ANALYSIS.name, db, completed).table(_COMPLETED)
 
 
-def combined_parts(db: DuckDBPyConnection) -> Result:
+def combined_parts(db: DuckDBPyConnection, parts: Result) -> Result:
     """Complete the parts across ranks: dur = transit + wait + idle.
 
     1. Recorded parts stay (method `recorded`).
@@ -67,6 +68,7 @@ def combined_parts(db: DuckDBPyConnection) -> Result:
         reducescatter and all-to-all, 1 for broadcast and reduce; null where the exact group size n is unknown),
         by profile and time.
     """
+    parts.keep(COMBINED_VIEW)
     return _completing(db, COMBINED_VIEW)
 
 
@@ -77,7 +79,7 @@ def _completing(db: DuckDBPyConnection, parts: str) -> Result:
         left join profile using (profile_id)
         order by part.profile_id, group_id, sequence
     """).fetchnumpy()
-    listed(db, offsets_between(calls), OFFSET_TYPES).keep(_OFFSETS)
+    listed(db, offsets_between({name: column.tolist() for name, column in calls.items()}), OFFSET_TYPES).keep(_OFFSETS)
     return selected(
         db,
         f"""

@@ -41,7 +41,7 @@ def communication_grade(db: DuckDBPyConnection) -> Result:
     )
 
 
-def combined_grade(db: DuckDBPyConnection) -> Result:
+def combined_grade(db: DuckDBPyConnection, parts: Result) -> Result:
     """Divide the exposed communication of each profile as its collectives divide, and grade the part that moves bytes.
 
     Nothing records which moments of a collective move bytes, so exposed time is taken to be divided like the time of
@@ -56,6 +56,7 @@ def combined_grade(db: DuckDBPyConnection) -> Result:
         exposed transit, `slight` from 15 %, `severe` from 30 %, `extreme` from 50 %; null where the unknown part
         could change it); by profile.
     """
+    parts.keep(COMBINED_VIEW)
     return selected(
         db,
         f"""

@@ -36,7 +36,7 @@ def communication_summary(db: DuckDBPyConnection) -> Result:
     return listed(db, _exposures(db), _EXPOSURE)
 
 
-def combined_summary(db: DuckDBPyConnection) -> Result:
+def combined_summary(db: DuckDBPyConnection, parts: Result) -> Result:
     """Sum the parts by profile and primitive, completed across ranks as `collective_parts` does.
 
     Returns:
@@ -47,6 +47,7 @@ def combined_summary(db: DuckDBPyConnection) -> Result:
         members_present and members_expected (each: of the group with the fewest present), members_exact; sorted
         by profile and total.
     """
+    parts.keep(COMBINED_VIEW)
     return selected(
         db,
         f"""

@@ -43,7 +43,7 @@ def link_matrix(db: DuckDBPyConnection) -> Result:
     )
 
 
-def combined_matrix(db: DuckDBPyConnection) -> Result:
+def combined_matrix(db: DuckDBPyConnection, parts: Result) -> Result:
     """Compare each pair's bandwidth with the other pairs of the same transport.
 
     Returns:
@@ -52,6 +52,7 @@ def combined_matrix(db: DuckDBPyConnection) -> Result:
         or `link` where the pair is slow (z below -3.5), else null. A slow pair is laid to its sender when all
         pairs of that sender (two at least) are slow, to its receiver likewise.
     """
+    parts.keep(COMBINED_VIEW)
     return selected(
         db,
         f"""

@@ -9,8 +9,8 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.activity import activities
 from ascend_sn.analysis.chips import Chip, chip_of
-from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
-from ascend_sn.analysis.relations import Result, listed, selected
+from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.roofline import OperatorGroup, operator_groups
 from ascend_sn.analysis.window_rows import outer_windows
 
@@ -112,34 +112,49 @@ def mfu(db: DuckDBPyConnection, table: Sequence[Chip] | None = None) -> Result:
     return listed(db, rows, _TYPES)
 
 
-def combined_mfu(db: DuckDBPyConnection) -> Result:
+def combined_mfu(db: DuckDBPyConnection, parts: Result) -> Result:
     """Add the job as a whole: its operations over its time and the sum of its chips' peaks.
 
     Returns:
         The rows of `mfu`, and one row with profile_id null for all profiles together (time: the longest of them; a
         ratio only where every profile has its part), which comes last.
     """
-    return selected(
-        db,
-        f"""
-        select * from {COMBINED_VIEW}
-        union all
-        select null, null, max(steps), max(window_ns),
-               case when count(distinct chip) = 1 and count(chip) = count(*) then any_value(chip) end,
-               case when count(distinct dtype) = 1 and count(dtype) = count(*) then any_value(dtype) end,
-               case when count(peak_flops_per_s) = count(*) then sum(peak_flops_per_s) end,
-               case when count(counted_flops) = count(*) then sum(counted_flops) end,
-               min(counted_time_ratio),
-               case when count(peak_flops_per_s) = count(*) and count(counted_flops) = count(*)
-                    then sum(counted_flops) / nullif(max(window_ns) / 1e9 * sum(peak_flops_per_s), 0) end,
-               case when count(model_flops) = count(*) then sum(model_flops) end,
-               case when count(peak_flops_per_s) = count(*) and count(model_flops) = count(*)
-                    then sum(model_flops) / nullif(max(window_ns) / 1e9 * sum(peak_flops_per_s), 0) end
-        from {COMBINED_VIEW}
-        having count(*) > 0
-        order by profile_id nulls last
-    """,
-    )
+    rows = parts.dicts()
+    if not rows:
+        return listed(db, [], _TYPES)
+    peak = _sum_of(rows, "peak_flops_per_s")
+    window_ns = max(row["window_ns"] for row in rows)
+    possible = None if peak is None else window_ns / 1e9 * peak
+    counted, stated = _sum_of(rows, "counted_flops"), _sum_of(rows, "model_flops")
+    job = {
+        "profile_id": None,
+        "rank": None,
+        "steps": max(row["steps"] for row in rows),
+        "window_ns": window_ns,
+        "chip": _common(rows, "chip"),
+        "dtype": _common(rows, "dtype"),
+        "peak_flops_per_s": peak,
+        "counted_flops": counted,
+        "counted_time_ratio": min(
+            (row["counted_time_ratio"] for row in rows if row["counted_time_ratio"] is not None), default=None
+        ),
+        "hfu_ratio": counted / possible if counted is not None and possible else None,
+        "model_flops": stated,
+        "mfu_ratio": stated / possible if stated is not None and possible else None,
+    }
+    return listed(db, [*sorted(rows, key=lambda row: int(row["profile_id"])), job], _TYPES)
+
+
+def _sum_of(rows: list[dict[str, Any]], name: str) -> float | None:
+    """The sum over the profiles; None where one of them lacks its part."""
+    values = [row[name] for row in rows]
+    return None if None in values else float(sum(values))
+
+
+def _common(rows: list[dict[str, Any]], name: str) -> str | None:
+    """What all profiles have in common; None where they differ, or one lacks it."""
+    (first, *others) = {row[name] for row in rows}
+    return None if others else first
 
 
 def _rates(groups: list[OperatorGroup], chip: Chip | None, stated: float | None, seconds: float) -> dict[str, Any]:

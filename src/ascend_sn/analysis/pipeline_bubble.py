@@ -11,7 +11,7 @@ from duckdb import DuckDBPyConnection
 from ascend_sn._native.intervals import subtract, union
 from ascend_sn.analysis.activity import COMPUTE, Activity, activities
 from ascend_sn.analysis.pipeline_stages import stages_of_profiles
-from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
+from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.window_rows import lengths_within, outer_windows
 from ascend_sn.model.rows import Int64
@@ -88,7 +88,7 @@ def pipeline_bubble(db: DuckDBPyConnection) -> Result:
     return listed(db, rows, _TYPES)
 
 
-def combined_bubble(db: DuckDBPyConnection) -> Result:
+def combined_bubble(db: DuckDBPyConnection, parts: Result) -> Result:
     """Set the measured bubble against the ideal one: (p - 1) / (m + p - 1) with p stages and m micro-batches.
 
     The micro-batches of the job are the median of what its stages tell.
@@ -98,11 +98,7 @@ def combined_bubble(db: DuckDBPyConnection) -> Result:
         stages or micro-batches are not known; for a schedule without interleaving) and excess_ratio = bubble_ratio -
         ideal_ratio; by stage and profile.
     """
-    columns = ", ".join(_TYPES)
-    rows = [
-        dict(zip(_TYPES, values, strict=True))
-        for values in db.execute(f"select {columns} from {COMBINED_VIEW} order by profile_id").fetchall()
-    ]
+    rows = sorted(parts.dicts(), key=lambda row: int(row["profile_id"]))
     told = [row["micro_batches"] for row in rows if row["micro_batches"] is not None]
     for row in rows:
         if row["micro_batches"] is None and told:

@@ -64,7 +64,7 @@ def rank_pairs(db: DuckDBPyConnection) -> Result:
     )
 
 
-def combined_pairs(db: DuckDBPyConnection) -> Result:
+def combined_pairs(db: DuckDBPyConnection, parts: Result) -> Result:
     """Sum the pairs over groups, transports and the profiles that saw them.
 
     Places inside a group become ranks of the job where all members of the group are known. A link that is used all of
@@ -79,6 +79,7 @@ def combined_pairs(db: DuckDBPyConnection) -> Result:
         source for the destination, per collective; null where no such task was recorded), wait_calls (collectives with
         such tasks); by group, source and destination.
     """
+    parts.keep(COMBINED_VIEW)
     return selected(
         db,
         f"""

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any, Final
+
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis
-from ascend_sn.analysis.relations import Result, selected
+from ascend_sn.analysis.registry import Analysis
+from ascend_sn.analysis.relations import Result, listed, selected
 
 __all__ = ["ANALYSIS", "rank_presence"]
+
+_NAMED_AT_MOST: Final = 20
+
+_TYPES: Final = {
+    "expected": "bigint",
+    "expected_is_exact": "boolean",
+    "basis": "varchar",
+    "present": "bigint",
+    "profiles": "bigint",
+    "missing_ranks": "varchar",
+    "duplicate_ranks": "varchar",
+    "extra_ranks": "varchar",
+    "unknown_rank_count": "bigint",
+}
 
 
 def rank_presence(db: DuckDBPyConnection) -> Result:
@@ -37,7 +54,7 @@ def rank_presence(db: DuckDBPyConnection) -> Result:
     )
 
 
-def combined_presence(db: DuckDBPyConnection) -> Result:
+def combined_presence(db: DuckDBPyConnection, parts: Result) -> Result:
     """Hold the ranks that are here against the ranks that should be.
 
     The expected number is the stated world size; else, as a lower bound, the largest communicator or the
@@ -50,53 +67,47 @@ def combined_presence(db: DuckDBPyConnection) -> Result:
         (ranks beyond the stated world size),
         unknown_rank_count (profiles without a rank).
     """
-    return selected(
-        db,
-        f"""
-        with stated as (
-            select max(world_size) as world_size,
-                   greatest(max(group_size), max(top_member) + 1, max(rank) + 1) as at_least,
-                   max(group_size) is not null as has_groups,
-                   count(*) as profiles,
-                   count(distinct rank) as present,
-                   count(*) filter (where rank is null) as unknown_rank_count
-            from {COMBINED_VIEW}
-            having count(*) > 0
-        ),
-        expected as (
-            select *,
-                   case when world_size is not null then greatest(world_size, at_least)
-                        when has_groups then at_least
-                   end as expected,
-                   world_size is not null as expected_is_exact,
-                   case when world_size is not null then 'world_size' when has_groups then 'group' else 'none' end
-                       as basis
-            from stated
-        ),
-        missing as (
-            select string_agg(absent, ',' order by absent) as missing_ranks
-            from (
-                select unnest(range(0, (select expected::bigint from expected where expected_is_exact))) as absent
-                except
-                select rank from {COMBINED_VIEW}
-                order by absent
-                limit 20
-            )
-        ),
-        extra as (
-            select string_agg(distinct rank, ',' order by rank) as extra_ranks
-            from {COMBINED_VIEW}, stated
-            where rank >= stated.world_size
-        ),
-        duplicates as (
-            select string_agg(rank, ',' order by rank) as duplicate_ranks
-            from (select rank from {COMBINED_VIEW} where rank is not null group by rank having count(*) > 1)
-        )
-        select expected, expected_is_exact, basis, present, profiles, missing_ranks, duplicate_ranks, extra_ranks,
-               unknown_rank_count
-        from expected, missing, duplicates, extra
-    """,
+    rows = parts.dicts()
+    if not rows:
+        return listed(db, [], _TYPES)
+    ranks = Counter(row["rank"] for row in rows if row["rank"] is not None)
+    world_size = _most(rows, "world_size")
+    group_size, top_member = _most(rows, "group_size"), _most(rows, "top_member")
+    at_least = max(
+        group_size or 0, *(number + 1 for number in (top_member, max(ranks, default=None)) if number is not None), 0
     )
+    if world_size is not None:
+        expected, basis = max(world_size, at_least), "world_size"
+    elif group_size is not None:
+        expected, basis = at_least, "group"
+    else:
+        expected, basis = None, "none"
+    absent = [] if world_size is None or expected is None else sorted(set(range(expected)) - set(ranks))
+    return listed(
+        db,
+        [
+            {
+                "expected": expected,
+                "expected_is_exact": world_size is not None,
+                "basis": basis,
+                "present": len(ranks),
+                "profiles": len(rows),
+                "missing_ranks": _joined(absent[:_NAMED_AT_MOST]),
+                "duplicate_ranks": _joined(sorted(rank for rank, count in ranks.items() if count > 1)),
+                "extra_ranks": _joined(sorted(rank for rank in ranks if world_size is not None and rank >= world_size)),
+                "unknown_rank_count": len(rows) - sum(ranks.values()),
+            }
+        ],
+        _TYPES,
+    )
+
+
+def _most(rows: list[dict[str, Any]], name: str) -> int | None:
+    return max((row[name] for row in rows if row[name] is not None), default=None)
+
+
+def _joined(ranks: list[int]) -> str | None:
+    return ",".join(map(str, ranks)) or None
 
 
 ANALYSIS = Analysis(

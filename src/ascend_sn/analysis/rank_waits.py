@@ -16,7 +16,7 @@ __all__ = ["ANALYSIS", "combined_waits"]
 _PARTS: Final = "waiting_parts"
 
 
-def combined_waits(db: DuckDBPyConnection) -> Result:
+def combined_waits(db: DuckDBPyConnection, parts: Result) -> Result:
     """Lay the waiting of every member of a collective to the member that came last.
 
     As in `stragglers`, only calls in which two ranks or more are present and the last one is among them: its own wait
@@ -27,7 +27,7 @@ def combined_waits(db: DuckDBPyConnection) -> Result:
         (collectives of the groups of both), wait_ns (sum over last_calls of what src_rank waits longer than dst_rank),
         mean_wait_ns = wait_ns / calls; by source and destination.
     """
-    combined_parts(db).keep(_PARTS)
+    combined_parts(db, parts).keep(_PARTS)
     no_pairs = "', '".join(POINT_TO_POINT)
     return selected(
         db,

@@ -1,9 +1,9 @@
 """What an analysis is: its name, what it needs, and how profiles are combined.
 
 `per_profile` sees tables that may hold one profile or many and keeps `profile_id` in every row, so the rows
-of many profiles are the concatenation of the rows of each. `combine`, where an analysis has it, sees the
-per-profile result of the whole run as the view `per_profile_result` (beside the tables) and returns the
-final rows; this is the only place where profiles meet, and it works on small tables.
+of many profiles are the concatenation of the rows of each. `combine`, where an analysis has it, gets the
+per-profile result of the whole run (beside the tables) and returns the final rows; this is the only place
+where profiles meet, and it works on small tables.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from dataclasses import dataclass, field
 import msgspec
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.analysis.relations import Result, selected, worked_out_once
+from ascend_sn.analysis.relations import Result, worked_out_once
 from ascend_sn.model.tables import BY_NAME
 
 __all__ = ["COMBINED_VIEW", "Analysis", "Missing", "Need", "combined_once", "evaluate", "missing_needs"]
 
 COMBINED_VIEW = "per_profile_result"
+"""Name under which a combining query keeps the rows that it combines."""
 
-Relational = Callable[[DuckDBPyConnection], Result]
+PerProfile = Callable[[DuckDBPyConnection], Result]
+Combine = Callable[[DuckDBPyConnection, Result], Result]
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,9 @@ class Analysis:
     code: str
     name: str
     title: str
-    per_profile: Relational = field(repr=False)
+    per_profile: PerProfile = field(repr=False)
     needs: tuple[Need, ...] = ()
-    combine: Relational | None = field(default=None, repr=False)
+    combine: Combine | None = field(default=None, repr=False)
 
 
 class Missing(msgspec.Struct, frozen=True):
@@ -68,33 +70,25 @@ class Missing(msgspec.Struct, frozen=True):
 def evaluate(analysis: Analysis, db: DuckDBPyConnection) -> Result:
     """Run an analysis on the tables visible in `db`.
 
-    A combined result is kept as a table: it was made from the view that the next analysis replaces.
+    A combined result is settled: it was made from tables that the next analysis replaces.
     """
+    parts = analysis.per_profile
     combine = analysis.combine
-    if combine is None:
-        return analysis.per_profile(db)
-
-    def combined() -> Result:
-        analysis.per_profile(db).keep(COMBINED_VIEW)
-        return combine(db)
-
-    return selected(db, f"select * from {combined_once(analysis.name, db, combined)}")
+    return parts(db) if combine is None else combined_once(analysis.name, db, lambda: combine(db, parts(db)))
 
 
-def combined_once(name: str, db: DuckDBPyConnection, work_out: Callable[[], Result]) -> str:
-    """Return the name of the table that holds the combined result of the analysis `name`; worked out if it is not."""
-    table = f"{name}_result"
+def combined_once(name: str, db: DuckDBPyConnection, work_out: Callable[[], Result]) -> Result:
+    """Return the combined result of the analysis `name`; worked out only if it is not known yet."""
     known = _combined(db)
     if name not in known:
-        work_out().keep(table)
-        known.add(name)
-    return table
+        known[name] = work_out().settled(f"{name}_result")
+    return known[name](db)
 
 
 @worked_out_once
-def _combined(_db: DuckDBPyConnection) -> set[str]:
-    """The analyses whose combined result is kept."""
-    return set()
+def _combined(_db: DuckDBPyConnection) -> dict[str, Callable[[DuckDBPyConnection], Result]]:
+    """The combined results that are known, by analysis."""
+    return {}
 
 
 def missing_needs(needs: Iterable[Need], db: DuckDBPyConnection) -> Missing | None:

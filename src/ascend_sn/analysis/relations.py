@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -68,6 +68,19 @@ class Result(ABC):
         """Make the rows visible to later queries as the table `name`, replacing an earlier one."""
         self._db.execute(f"create or replace temp table {name} as {self._sql}", self._parameters)
 
+    def table(self, name: str) -> str:
+        """Return the name of a table that holds the rows: the one that does, else `name`, in which they are kept."""
+        self.keep(name)
+        return name
+
+    @abstractmethod
+    def settled(self, name: str) -> Callable[[DuckDBPyConnection], Result]:
+        """Make the result independent of the tables that it comes from: kept as the table `name` if it must be.
+
+        Returns:
+            What gives the result again; it holds no connection.
+        """
+
     def relation(self) -> DuckDBPyRelation:
         """Return the rows as a relation of DuckDB, for whoever goes on with them."""
         return self._db.sql(self._sql, params=self._parameters)
@@ -87,24 +100,40 @@ class _Selected(Result):
         names = [column[0] for column in self._db.description]
         return [dict(zip(names, row, strict=True)) for row in self._db.fetchall()]
 
+    def settled(self, name: str) -> Callable[[DuckDBPyConnection], Result]:
+        self.keep(name)
+        return partial(_Kept, name=name)
+
+
+class _Kept(_Selected):
+    def __init__(self, db: DuckDBPyConnection, name: str) -> None:
+        super().__init__(db, f"select * from {name}")
+        self._name = name
+
+    def table(self, name: str) -> str:
+        return self._name
+
 
 class _Listed(Result):
     def __init__(self, db: DuckDBPyConnection, rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> None:
         fields = ", ".join(f'"{name}" {type_}' for name, type_ in types.items())
         sql = f"select unnest(${_ROWS}::struct({fields})[], max_depth := 2)"
         self._rows = [{name: row[name] for name in types} for row in rows]
-        self._names = list(types)
+        self._types = types
         super().__init__(db, sql, {_ROWS: self._rows})
 
     @property
     def columns(self) -> list[str]:
-        return list(self._names)
+        return list(self._types)
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         return [tuple(row.values()) for row in self._rows]
 
     def dicts(self) -> list[dict[str, Any]]:
         return [dict(row) for row in self._rows]
+
+    def settled(self, name: str) -> Callable[[DuckDBPyConnection], Result]:
+        return partial(_Listed, rows=self._rows, types=self._types)
 
 
 def selected(db: DuckDBPyConnection, sql: str, parameters: Mapping[str, Any] | None = None) -> Result:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.pipeline_stages import stages_of_profiles
-from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
+from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.shapes import shapes_of
 
@@ -85,7 +85,7 @@ def stage_imbalance(db: DuckDBPyConnection) -> Result:
     return listed(db, rows, _PER_PROFILE)
 
 
-def combined_imbalance(db: DuckDBPyConnection) -> Result:
+def combined_imbalance(db: DuckDBPyConnection, parts: Result) -> Result:
     """Name the kernels that make a stage compute longer than the other stages of its pipeline.
 
     A stage stands for the median of its ranks, the other stages for the median of them.
@@ -99,11 +99,10 @@ def combined_imbalance(db: DuckDBPyConnection) -> Result:
         inputs), vocabulary_sized (a dimension of 16,384 or more that no other stage has); by excess and
         op_excess, the largest first.
     """
-    columns = ", ".join(_PER_PROFILE)
-    found = db.execute(f"select {columns} from {COMBINED_VIEW} order by all").fetchall()
     per_rank: dict[int, dict[int, dict[tuple[str, str | None], float]]] = {}
     count = 0
-    for profile_id, _, stage, stage_count, op_type, shapes, _, ns in found:
+    rows_in_order = sorted(parts.fetchall(), key=lambda row: (row[0], row[4], row[5] or ""))
+    for profile_id, _, stage, stage_count, op_type, shapes, _, ns in rows_in_order:
         count = max(count, stage_count)
         per_rank.setdefault(stage, {}).setdefault(profile_id, {})[op_type, shapes] = ns
     if len(per_rank) < 2:

@@ -12,7 +12,7 @@ from ascend_sn.analysis.collective_parts import completed_parts
 from ascend_sn.analysis.free_time_causes import free_time_causes
 from ascend_sn.analysis.outliers import OUTLIER_Z, modified_z
 from ascend_sn.analysis.pipeline_stages import stages_of_profiles
-from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
+from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed, selected
 from ascend_sn.analysis.step_breakdown import step_breakdown
 
@@ -114,7 +114,7 @@ def stragglers(db: DuckDBPyConnection) -> Result:
     return listed(db, rows, _STEP_TYPES)
 
 
-def combined_stragglers(db: DuckDBPyConnection) -> Result:
+def combined_stragglers(db: DuckDBPyConnection, parts: Result) -> Result:
     """Compare the ranks of each pipeline stage with each other; ranks of different stages are never compared.
 
     Three kinds of evidence: `arrival`: the rank comes last to more than half of the collectives of its stage, which
@@ -135,7 +135,7 @@ def combined_stragglers(db: DuckDBPyConnection) -> Result:
         straggler), and compute_excess_ns, data_excess_ns, host_excess_ns, copy_excess_ns (each: this part of
         its own time over the other ranks' median).
     """
-    steps = selected(db, f"select {', '.join(_STEP_TYPES)} from {COMBINED_VIEW}").dicts()
+    steps = parts.dicts()
     calls = selected(
         db,
         f"""

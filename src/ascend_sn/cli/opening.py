@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import time
@@ -29,9 +28,6 @@ from ascend_sn.store.predictions import keep_predictions
 from ascend_sn.store.upgrade import load_manifest
 
 __all__ = ["document_of", "input_of", "short_process"]
-
-_COLLECT_AFTER: Final = 200_000
-"""Objects made between two collections; Python's own 700 costs a tenth of the time of a small analysis."""
 
 _BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"
 
@@ -80,11 +76,10 @@ def document_of(
 
 @contextmanager
 def short_process() -> Iterator[None]:
-    """Spare the process what only long ones gain by: collecting garbage often, and threads for matrix products.
+    """Spare the process threads for matrix products, which only long ones gain by.
 
     numpy's matrix library reads the variable, and starts its threads, when numpy is first imported.
     """
-    gc.set_threshold(_COLLECT_AFTER)
     before = os.environ.get(_BLAS_THREADS)
     os.environ[_BLAS_THREADS] = before or "1"
     try:

@@ -252,4 +252,5 @@ def _clock_offsets(db: DuckDBPyConnection, profiles: list[int]) -> dict[int, int
         """,
         {"profiles": profiles},
     ).fetchnumpy()
-    return {row["profile_id"]: row["offset_ns"] or 0 for row in offsets_between(calls)}
+    columns = {name: column.tolist() for name, column in calls.items()}
+    return {row["profile_id"]: row["offset_ns"] or 0 for row in offsets_between(columns)}

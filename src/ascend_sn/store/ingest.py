@@ -29,7 +29,7 @@ from ascend_sn.model.rows import Rows
 from ascend_sn.model.tables import BY_NAME
 from ascend_sn.store.fingerprint import READER_VERSION, source_key
 from ascend_sn.store.jobs import name_jobs
-from ascend_sn.store.parquet import connected, write_parquet
+from ascend_sn.store.parquet import connected, released, write_parquet
 
 __all__ = ["WHOLE_INPUT", "Earlier", "Progress", "build_run"]
 
@@ -85,7 +85,8 @@ def build_run(
     Raises:
         InputError: No source is usable; the first reason is raised.
     """
-    db = connected(sum(file.size_bytes for parts in files for file in parts) // _BYTES_PER_ROW)
+    row_estimate = sum(file.size_bytes for parts in files for file in parts) // _BYTES_PER_ROW
+    db = connected(row_estimate)
     ledger = Ledger()
     written: list[_Written] = []
     failures: list[InputError] = []
@@ -115,6 +116,7 @@ def build_run(
     if ledger.entries:
         write_parquet(db, ledger.rows(), folder / "damage" / f"profile={WHOLE_INPUT}" / "part-0.parquet", rank=None)
         counts["damage"] += len(ledger.entries)
+    released(db, row_estimate)
     manifest = Manifest(
         format=RUN_FORMAT,
         version=RUN_VERSION,

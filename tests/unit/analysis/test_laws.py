@@ -9,7 +9,8 @@ import pytest
 from hypothesis import Phase, given, settings, strategies as st
 
 from ascend_sn.analysis import ANALYSES
-from ascend_sn.analysis.registry import COMBINED_VIEW, evaluate
+from ascend_sn.analysis.registry import evaluate
+from ascend_sn.analysis.relations import selected
 from tests.timeline import empty_tables
 from tests.unit.analysis.rows import rows as as_rows
 from tests.unit.analysis.traces import Row, captures, database, numbered
@@ -135,11 +136,11 @@ def test_what_is_kept_per_profile_is_all_that_combining_needs(profiles: list[lis
         expected = as_rows(evaluate(analysis, whole))
         first = analysis.per_profile(apart[0]).relation()
         kinds = ", ".join(f"{name} {kind}" for name, kind in zip(first.columns, first.types, strict=True))
-        whole.execute(f"create or replace temp table {COMBINED_VIEW} ({kinds})")
+        whole.execute(f"create or replace temp table met ({kinds})")
         for db in apart:
             for row in analysis.per_profile(db).fetchall():
-                whole.execute(f"insert into {COMBINED_VIEW} values ({', '.join('?' * len(row))})", list(row))
-        assert as_rows(analysis.combine(whole)) == expected, analysis.name
+                whole.execute(f"insert into met values ({', '.join('?' * len(row))})", list(row))
+        assert as_rows(analysis.combine(whole, selected(whole, "select * from met"))) == expected, analysis.name
 
 
 @settings(max_examples=15)
