@@ -20,7 +20,7 @@ export function mount(figure: HTMLElement, chart: Chart): Mounted {
   box.className = "live";
   box.style.height = `${heightOf(chart)}px`;
   box.setAttribute("role", "img");
-  box.setAttribute("aria-label", figure.querySelector("svg")?.getAttribute("aria-label") ?? "");
+  box.setAttribute("aria-label", titleOf(figure));
   let view = 0;
   const choices = choicesOf(chart);
   if (choices.length > 1) {
@@ -37,6 +37,12 @@ export function mount(figure: HTMLElement, chart: Chart): Mounted {
   };
   redraw();
   return { redraw, resize: () => made.resize() };
+}
+
+/** What the drawing says it shows, else the heading above it; the figures are in the table beside it. */
+function titleOf(figure: HTMLElement): string {
+  const drawn = figure.querySelector("svg")?.getAttribute("aria-label");
+  return drawn || figure.closest(".card")?.querySelector("h3")?.textContent || figure.dataset["chart"] || "";
 }
 
 function optionOf(chart: Chart, view: number, theme: Theme): EChartsOption {

@@ -9,7 +9,8 @@ import { tooltipElement, tooltipStyle } from "./tooltip";
 const ROW = 24;
 
 export function rankingHeight(chart: RankingChart): number {
-  return 40 + chart.rows.length * ROW;
+  const axes = chart.cumulative.some((value) => value !== null) ? 66 : 34;
+  return axes + chart.rows.length * ROW;
 }
 
 export function rankingOption(chart: RankingChart, theme: Theme): EChartsOption {

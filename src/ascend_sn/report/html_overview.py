@@ -119,9 +119,7 @@ def _counted(document: Document, language: Language) -> list[_Tile]:
         where = f"{top.component}, {rank_text(top.rank, language)}"
         tiles.append(_Tile("", language.text("memory.title"), bytes_text(size), where))
     if document.capture_ns is not None:
-        steps = document.steps.step_count
-        more = language.text("subject.steps", count=steps) if steps else ""
-        tiles.append(_Tile("", language.text("tile.capture"), duration_text(document.capture_ns), more))
+        tiles.append(_Tile("", language.text("tile.capture"), duration_text(document.capture_ns), ""))
     counted = (
         ("tile.operators", document.operators.operator_calls, document.operators.operator_count),
         ("tile.kernels", document.operators.kernel_calls, document.operators.kernel_type_count),

@@ -186,7 +186,7 @@ def shape_table(section: Operators, language: Language, view: View) -> TextTable
     ]
     note = ranking_text(len(shown), section.shape_count, language)
     words = ("type", "shapes", "dtypes", "calls", "total", "mean", "max", "share")
-    return text_table("shapes.title", note, columns_of(*words), rows, language)
+    return text_table("shapes.title", note, columns_of(*words), rows, language, left=(1, 2))
 
 
 def leak_table(section: Memory, language: Language) -> TextTable | None:
@@ -309,11 +309,12 @@ def text_table(
     rows: Sequence[tuple[str, ...]],
     language: Language,
     remarks: Sequence[str] | dict[str, None] = (),
+    left: tuple[int, ...] = (),
 ) -> TextTable | None:
     """Return a table with its words in a language; None without rows."""
     if not rows:
         return None
-    return TextTable(language.text(title), note, tuple(map(language.text, columns)), tuple(rows), tuple(remarks))
+    return TextTable(language.text(title), note, tuple(map(language.text, columns)), tuple(rows), tuple(remarks), left)
 
 
 def columns_of(*words: str) -> tuple[str, ...]:

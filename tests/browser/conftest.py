@@ -1,0 +1,35 @@
+"""A real Chromium without network. Where it cannot be had the tests fail with that reason."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[object]:
+    from playwright.sync_api import sync_playwright
+
+    program = next((found for found in map(shutil.which, PROGRAMS) if found), None)
+    if program is None:
+        pytest.fail("no Chromium is installed: scripts/install-chromium.sh (Debian, Ubuntu: apt-get install chromium)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    if not AXE.is_file():
+        pytest.fail("axe-core is not installed: python hatch_build.py test")
+    return AXE.read_text(encoding="utf-8")

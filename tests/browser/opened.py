@@ -1,0 +1,37 @@
+"""A report in a browser, and what happened while it was open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Opened", "opened"]
+
+
+@dataclass
+class Opened:
+    """The page, errors that it told, and everything that it asked for beyond itself."""
+
+    page: Any
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def opened(browser: Any, path: Path, **options: Any) -> Iterator[Opened]:
+    """Open a file with the network off."""
+    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900}, **options)
+    page = context.new_page()
+    found = Opened(page)
+    address = path.resolve().as_uri()
+    page.on("console", lambda said: found.errors.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: found.errors.append(str(error)))
+    page.on("dialog", lambda dialog: (found.errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    page.on("request", lambda request: found.requests.append(request.url) if request.url != address else None)
+    page.goto(address)
+    page.wait_for_load_state("load")
+    yield found
+    context.close()
