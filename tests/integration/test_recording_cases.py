@@ -63,6 +63,22 @@ def test_dv18_a_program_that_ends_before_its_schedule(
         assert marked == [(3 - recorded,)][: 3 - recorded]
 
 
+@pytest.mark.parametrize(("active", "level"), [(2, "INFO"), (1000, "WARNING")])
+def test_the_size_is_estimated_before_anything_is_recorded(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, active: int, level: str
+) -> None:
+    profiler = Profiler(output_path=tmp_path / "run", schedule={"wait": 3, "active": active}, max_size=10_000_000)
+
+    with caplog.at_level(logging.INFO, "ascend_sn.collect"):
+        profiler.start()
+
+    (said,) = [record for record in caplog.records if "if a step has 20,000 operators" in record.getMessage()]
+    assert said.levelname == level
+    assert f"for the {active} steps of the schedule" in said.getMessage()
+    assert "there is room for 10 MB, which is 12 such steps" in said.getMessage()  # 820 kB each
+    profiler.stop()
+
+
 def test_dv19_start_twice_stop_twice_and_a_bad_path_with_operators(tmp_path: Path) -> None:
     from ascend_sn.errors import ProfilerPathError, ProfilerStateError
 

@@ -1,4 +1,4 @@
-"""Troubles of the recorder that must not reach the training: said once each, counted always."""
+"""What the recorder says: troubles that must not reach the training, once each and counted always."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ class FaultLog:
         """Report a misuse or a loss, such as a stop without a start."""
         if self._is_first(place):
             _logger().warning("ascend-sn: %s; said once", text)
+
+    def note(self, text: str) -> None:
+        """Say what is no trouble, to those who listen to it."""
+        _logger().info("ascend-sn: %s", text)
 
     def _is_first(self, place: str) -> bool:
         count = self.counts.get(place, 0)

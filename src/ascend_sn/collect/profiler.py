@@ -377,12 +377,15 @@ class Profiler(SpanCalls):
         self._starts_by_use = False
         self._trace = trace
         self._exit_hook = ExitHook(self.stop)
+        # A program that only marks its spans has not asked for more: a loaded framework is left alone then.
+        with_framework = not by_use or config.backend != "auto"
+        if with_framework:
+            trace.tell_expected(config)
         if config.schedule is not None and not by_use:
             self._scheduled = ScheduledRun(config.schedule)
             self._follow_schedule(self._scheduled)
             return
-        # A program that only marks its spans has not asked for more: a loaded framework is left alone then.
-        trace.start_session(config, self._tick, with_framework=not by_use or config.backend != "auto")
+        trace.start_session(config, self._tick, with_framework=with_framework)
         self._record_with(trace.recorder)
 
     def _record_with(self, recorder: Recorder | None) -> None:

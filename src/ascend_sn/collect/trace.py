@@ -7,6 +7,7 @@ import threading
 from time import perf_counter, perf_counter_ns, sleep, time_ns
 
 from ascend_sn._version import __version__
+from ascend_sn.collect.backends import TORCH, backend_name
 from ascend_sn.collect.buffer import SpanBuffer
 from ascend_sn.collect.framework import FrameworkRecorder
 from ascend_sn.collect.host_state import host_state
@@ -14,7 +15,7 @@ from ascend_sn.collect.names import NameTable
 from ascend_sn.collect.recorder import Clock, Recorder
 from ascend_sn.collect.run_folder import create_run_folder
 from ascend_sn.collect.summary import Totals, summary_text
-from ascend_sn.collect.volume import forecast_text, planned_steps
+from ascend_sn.collect.volume import expected_text, forecast_text, planned_steps
 from ascend_sn.collect.writer import TraceWriter
 from ascend_sn.model.trace_schema import (
     CAPACITY_METRIC,
@@ -87,7 +88,7 @@ class Trace:
         self._pause.acquire()
         self._stopping = False
         self._is_stuck = False
-        self._has_forecast = False
+        self._has_told = self._has_forecast = False
         self._planned_steps = planned_steps(config.schedule)
         self._session_at_s, self._session_at_bytes = 0.0, 0
         self._folder = folder = create_run_folder(output, place, start_ns=clock.realtime_ns, host=host, pid=os.getpid())
@@ -229,6 +230,18 @@ class Trace:
                 self._framework is None or not self._framework.is_running
             ) and now_s > self._session_at_s + FORECAST_AFTER_S:
                 self._forecast()
+
+    def tell_expected(self, config: ProfilerConfig) -> None:
+        """Say before anything is recorded how large what PyTorch's profiler gives may become; once."""
+        if self._has_told or backend_name(config) != TORCH:
+            return
+        self._has_told = True
+        room_bytes = max(self._limit_bytes - self._writer.trace_bytes, 0)
+        text, fits = expected_text(planned_steps(config.schedule), room_bytes, with_memory=config.enable_memory)
+        if fits or config.trace_ops is not None:  # chosen operators are fewer
+            self._faults.note(text)
+        else:
+            self._faults.warning("expected volume", text)
 
     def _forecast(self) -> None:
         """Say once, after the first steps, when the recording is going to be larger than there is room for."""

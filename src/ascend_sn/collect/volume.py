@@ -1,4 +1,7 @@
-"""How large a recording is going to be: an estimate from its first steps, held against what there is room for."""
+"""How large a recording is going to be, held against what there is room for.
+
+Before it starts, from the schedule and an assumed program; after the first steps, from what these took.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ascend_sn.collect.schedule import Schedule
 
-__all__ = ["SHORT_S", "forecast_text", "planned_steps"]
+__all__ = ["ASSUMED_OPERATORS", "SHORT_S", "expected_text", "forecast_text", "planned_steps"]
+
+ASSUMED_OPERATORS = 20_000
+"""Operators of a step before any was seen: those of a transformer of some tens of layers, forward and backward."""
+
+_OPERATOR_BYTES = 41
+_MEMORY_BYTES = 2 * _OPERATOR_BYTES  # of an operator: one allocation or free, and the totals behind it
 
 SHORT_S = 600.0
 """A recording without a planned end is spoken of when its room lasts no longer than this."""
@@ -17,6 +26,27 @@ def planned_steps(schedule: Schedule | None) -> int | None:
     if schedule is None or schedule.repeat == 0:
         return None
     return schedule.active * schedule.repeat
+
+
+def expected_text(planned: int | None, room_bytes: int, *, with_memory: bool) -> tuple[str, bool]:
+    """Return what to say of a framework's recording before it starts, and whether it fits.
+
+    Args:
+        planned: Steps that are to be recorded in all; None where the end is open.
+        room_bytes: What the recording may take in all.
+        with_memory: Whether allocations are recorded too.
+    """
+    step_bytes = ASSUMED_OPERATORS * (_OPERATOR_BYTES + (_MEMORY_BYTES if with_memory else 0))
+    fitting = room_bytes // step_bytes
+    if planned is None:
+        wanted = f"about {_size(step_bytes)} a step, with no planned end"
+    else:
+        wanted = f"about {_size(step_bytes * planned)} for the {planned} steps of the schedule"
+    text = (
+        f"{wanted}, if a step has {ASSUMED_OPERATORS:,} operators; there is room for {_size(room_bytes)}, which is "
+        f"{fitting:,} such steps"
+    )
+    return text, planned is None or fitting >= planned
 
 
 def forecast_text(

@@ -9,9 +9,35 @@ import pytest
 
 from ascend.profiler import Profiler
 from ascend_sn.collect.schedule import Schedule
-from ascend_sn.collect.volume import forecast_text, planned_steps
+from ascend_sn.collect.volume import expected_text, forecast_text, planned_steps
 
 MB = 1_000_000
+
+
+def test_before_the_start_the_schedule_is_told_with_an_assumed_program() -> None:
+    text, fits = expected_text(100, 2000 * MB, with_memory=False)  # 20,000 operators of 41 bytes, a hundred times
+
+    assert fits
+    assert text == (
+        "about 82 MB for the 100 steps of the schedule, if a step has 20,000 operators; there is room for 2 GB, "
+        "which is 2,439 such steps"
+    )
+
+
+def test_before_the_start_a_schedule_that_may_not_fit_is_found() -> None:
+    text, fits = expected_text(100, 200 * MB, with_memory=True)  # three rows to an operator: 2.46 MB a step
+
+    assert not fits
+    assert "about 246 MB for the 100 steps" in text
+    assert "81 such steps" in text
+
+
+def test_before_the_start_an_open_end_is_told_by_the_step() -> None:
+    assert expected_text(None, 82 * MB, with_memory=False) == (
+        "about 820 kB a step, with no planned end, if a step has 20,000 operators; there is room for 82 MB, which is "
+        "100 such steps",
+        True,
+    )
 
 
 def test_what_fits_is_not_spoken_of() -> None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
             """Return the memory of the device in bytes; 0 without a device."""
 
 
-__all__ = ["backend_of"]
+__all__ = ["HOST", "TORCH", "backend_name", "backend_of"]
 
 HOST = "host"
 TORCH = "torch"
@@ -49,10 +49,16 @@ TORCH_NPU = "torch_npu"
 AUTO = "auto"
 
 
+def backend_name(config: ProfilerConfig) -> str:
+    """Return which backend the settings ask for now: `auto` takes the framework that the program has loaded."""
+    if config.backend != AUTO:
+        return config.backend
+    frameworks = (TORCH_NPU, TORCH) if config.enable_ops else ()
+    return next((module for module in frameworks if module in sys.modules), HOST)
+
+
 def backend_of(config: ProfilerConfig, clock: Clock, folder: str) -> Backend | None:
     """Return the backend that the settings ask for; None where only the program's own spans are recorded.
-
-    `auto` takes the framework that the program has loaded: torch_npu, else torch, else none.
 
     Args:
         config: The settings of the session.
@@ -62,10 +68,7 @@ def backend_of(config: ProfilerConfig, clock: Clock, folder: str) -> Backend | N
     Raises:
         ImportError: The framework that was asked for by name is not installed.
     """
-    name = config.backend
-    if name == AUTO:
-        frameworks = (TORCH_NPU, TORCH) if config.enable_ops else ()
-        name = next((module for module in frameworks if module in sys.modules), HOST)
+    name = backend_name(config)
     if name == TORCH_NPU:
         from ascend_sn.collect.backends.npu import NpuBackend
 
