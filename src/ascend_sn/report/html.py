@@ -6,6 +6,7 @@ a living chart in the place of the drawing. Print shows the drawings.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,6 +55,8 @@ __all__ = ["html_text"]
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _ROWS: Final = 20
 _MOST_ROWS: Final = 1_000
+_MOST_BYTES: Final = 3_000_000
+_FEWER_ROWS: Final = (300, 100, 30)
 _NAME_WIDTH: Final = 90
 _TERMS: Final = ("step", "compute", "exposed", "copy", "free", "stage", "transit", "wait", "idle", "kernel", "operator")
 _LABELS: Final = (
@@ -70,12 +73,21 @@ _LABELS: Final = (
 
 
 def html_text(document: Document, language: Language, view: View) -> str:
-    """Return the page.
+    """Return the page, of 3 MB at most.
 
-    Rankings show twenty rows unless the view asks for another number, and a thousand at most; of more than 32 ranks
-    the telling ones are drawn, so that the page stays below 3 MB whatever the run's size. Where the package was built
-    without its front end, the page holds drawings and tables only.
+    Rankings show twenty rows unless the view asks for another number, and a thousand at most, fewer where the page
+    would grow too large; of more than 32 ranks the telling ones are drawn. Where the package was built without its
+    front end, the page holds drawings and tables only.
     """
+    text = _page(document, language, view)
+    for rows in _FEWER_ROWS:
+        if len(text.encode()) <= _MOST_BYTES:
+            break
+        text = _page(document, language, replace(view, top_k=rows))
+    return text
+
+
+def _page(document: Document, language: Language, view: View) -> str:
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,

@@ -20,6 +20,12 @@ __all__ = ["drawn_timeline", "lanes_table", "packed_timeline", "timeline_note"]
 _NAME_WIDTH: Final = 120
 _LANE_WIDTH: Final = 40
 
+_NAME_BYTES: Final = 400_000
+"""What the names may take of the page; slices whose names come later have none."""
+
+_ESCAPED: Final = 6
+"""Bytes of a character that the data block escapes."""
+
 # Kinds of the tables -> what their colour means everywhere on the page.
 _KINDS: Final = {"copy": "exposed_copy", "fused": "compute", "communication": "exposed_comm"}
 
@@ -28,7 +34,7 @@ def packed_timeline(timeline: StepTimeline | None, language: Language) -> Timeli
     """Return the lanes for the script; None where there is no timeline."""
     if timeline is None:
         return None
-    names: dict[str, int] = {}
+    names = _Names()
     kinds: dict[str, int] = {}
     lanes = [
         TimelineLaneData(
@@ -43,7 +49,7 @@ def packed_timeline(timeline: StepTimeline | None, language: Language) -> Timeli
                     one.start_ns,
                     one.dur_ns,
                     one.depth,
-                    names.setdefault(printable(shortened(one.name, _NAME_WIDTH)), len(names)),
+                    names.number(printable(shortened(one.name, _NAME_WIDTH))),
                     kinds.setdefault(_KINDS.get(one.kind, one.kind), len(kinds)),
                     one.slice_count,
                     one.busy_ns,
@@ -54,11 +60,29 @@ def packed_timeline(timeline: StepTimeline | None, language: Language) -> Timeli
     ]
     return TimelineData(
         dur_ns=timeline.dur_ns,
-        names=list(names),
+        names=list(names.known),
         kinds=list(kinds),
         kind_labels=[_kind_text(kind, language) for kind in kinds],
         lanes=lanes,
     )
+
+
+class _Names:
+    """Names by number, as long as there is room for them."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, int] = {"": 0}
+        self._room = _NAME_BYTES
+
+    def number(self, name: str) -> int:
+        """Return the number of a name; that of no name where the room is used up."""
+        if name not in self.known:
+            size = sum(_ESCAPED if character in '<>&"\\' else len(character.encode()) for character in name) + 3
+            if size > self._room:
+                return 0
+            self._room -= size
+            self.known[name] = len(self.known)
+        return self.known[name]
 
 
 def timeline_note(timeline: StepTimeline, language: Language) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 import pytest
 
@@ -14,6 +16,8 @@ from ascend_sn.report.language import Language
 from tests.unit.report.drawn import drawn_document, nothing
 
 ENGLISH = Language.load("en")
+
+Stage = Literal["total", "copy_in", "inference", "copy_out", "gap"]
 
 
 @pytest.fixture(scope="module")
@@ -82,13 +86,20 @@ def test_memory_curves_come_by_component_and_rank(charts: dict[str, object]) -> 
     assert set(reserved.y) == {6 << 28}
 
 
+def stage_of(stage: Stage, mean: float) -> RequestStage:
+    return RequestStage(profile_id=0, rank=0, stage=stage, source="request", requests=1, mean_ns=mean, p50_ns=mean,
+                        p90_ns=mean, p99_ns=mean, max_ns=int(mean), share_ratio=mean / 10, first_ns=int(mean),
+                        steady_mean_ns=None)  # fmt: skip
+
+
 def test_a_request_is_divided_into_its_stages() -> None:
     stages = [
-        RequestStage(profile_id=0, rank=0, stage=stage, source="request", requests=1, mean_ns=mean, p50_ns=mean,
-                     p90_ns=mean, p99_ns=mean, max_ns=int(mean), share_ratio=mean / 10, first_ns=int(mean),
-                     steady_mean_ns=None)
-        for stage, mean in (("total", 10.0), ("copy_in", 1.0), ("inference", 6.0), ("copy_out", 2.0), ("gap", 1.0))
-    ]  # fmt: skip
+        stage_of("total", 10),
+        stage_of("copy_in", 1),
+        stage_of("inference", 6),
+        stage_of("copy_out", 2),
+        stage_of("gap", 1),
+    ]
     document = drawn_document()
     inferred = Inference(collected=True, state="collected", stages=stages)
 

@@ -9,10 +9,11 @@ import msgspec
 import pytest
 
 from ascend_sn.report.assemble import assemble
-from ascend_sn.report.document import Document, KernelType, Link, MemoryOperator, Operator
+from ascend_sn.report.document import Document, KernelShape, KernelType, Link, MemoryOperator, Operator
 from ascend_sn.report.html import html_text
 from ascend_sn.report.language import CODES, Code, Language
 from ascend_sn.report.markdown import markdown_text
+from ascend_sn.report.timeline import StepTimeline, TimelineLane, TimelineSlice
 from ascend_sn.report.views import View, view_of
 from tests.timeline import insert, timeline
 from tests.unit.report.drawn import DrawnRun, add_rank, drawn_document, nothing, two_ranks
@@ -159,6 +160,14 @@ def test_the_page_stays_below_three_megabytes_whatever_the_run(document: Documen
     link = Link(group_id="g", src_rank=0, dst_rank=1, rank_scope="global", transport="HCCS", size_bytes=1, dur_ns=1,
                 bandwidth_bytes_per_s=1.0, robust_z=None, pattern=None)  # fmt: skip
     held = MemoryOperator(rank=0, operator_name=name, retained_bytes=1, peak_bytes=1, allocation_count=1)
+    shape = KernelShape(op_type=name, kind="compute", core_type="AI_CORE", input_shapes="9," * 400, input_dtypes=name,
+                        calls=1, total_ns=1, mean_ns=1, min_ns=1, max_ns=1, share_ratio=0.1)  # fmt: skip
+    slices = [
+        TimelineSlice(name=f"<{number}>" + "<" * 200, kind="compute", depth=0, start_ns=123_456_789_000 + number,
+                      dur_ns=123_456_789, slice_count=1000, busy_ns=123_456_789)
+        for number in range(12_000)
+    ]  # fmt: skip
+    lane = TimelineLane(profile_id=0, rank=0, place="device", lane=name, slice_count=10**9, slices=slices)
     replace = msgspec.structs.replace
     first, phase = document.breakdown.ranks[0], document.breakdown.phases[0]
     huge = replace(
@@ -168,7 +177,10 @@ def test_the_page_stays_below_three_megabytes_whatever_the_run(document: Documen
             ranks=[replace(first, profile_id=rank, rank=rank) for rank in range(5000)],
             phases=[replace(phase, profile_id=rank, rank=rank) for rank in range(5000)],
         ),
-        operators=replace(document.operators, kernels=[kernel] * 5000, operators=[operator] * 5000),
+        operators=replace(
+            document.operators, kernels=[kernel] * 5000, operators=[operator] * 5000, shapes=[shape] * 5000
+        ),
+        timeline=StepTimeline(scope="step", step=1, dur_ns=200_000_000_000, profile_count=1, lanes=[lane]),
         communication=replace(
             document.communication,
             links=[replace(link, src_rank=n // 70, dst_rank=n % 70) for n in range(4900)],
