@@ -11,6 +11,7 @@ import click
 from ascend_sn.cli.main import COMMANDS, command_group
 from ascend_sn.report.as_json import analyze_schema, doctor_schema
 from ascend_sn.report.comparison_schema import compare_schema, gate_schema, null_schema
+from ascend_sn.report.history_schema import history_schema, trend_schema
 from ascend_sn.report.language import Language
 
 __all__ = ["pages"]
@@ -36,6 +37,14 @@ _VARIABLES = (
     ("ASCEND_SN_LANG", "language of all texts, `en` or `zh`; else the locale decides"),
     ("ASCEND_SN_CACHE_DIR", "the cache; else `$XDG_CACHE_HOME/ascend-sn`, else `~/.cache/ascend-sn`"),
     ("ASCEND_SN_CACHE_MAX", "its limit in bytes, 20 GB by default; the least recently used runs go first"),
+    (
+        "ASCEND_SN_HISTORY",
+        "the history of baselines: a file, `sqlite:///FILE` or `postgresql://USER:PASSWORD@HOST/DATABASE`",
+    ),
+    (
+        "ASCEND_SN_NOTIFY",
+        "whom `gate --notify` tells, beside `targets` of `[notify]`: addresses of apprise, parted by blanks",
+    ),
 )
 
 
@@ -48,6 +57,8 @@ def pages() -> dict[str, str]:
         "compare.schema.json": _json(compare_schema()),
         "gate.schema.json": _json(gate_schema()),
         "gate-null.schema.json": _json(null_schema()),
+        "history.schema.json": _json(history_schema()),
+        "trend.schema.json": _json(trend_schema()),
     }
 
 
@@ -83,7 +94,8 @@ def _cli_page() -> str:
         "`analyze --format json` prints one object, described by [analyze.schema.json](analyze.schema.json); "
         "`doctor --format json` one described by [doctor.schema.json](doctor.schema.json), `compare` by "
         "[compare.schema.json](compare.schema.json), `gate` by [gate.schema.json](gate.schema.json), `gate --null` by "
-        "[gate-null.schema.json](gate-null.schema.json). Every section has "
+        "[gate-null.schema.json](gate-null.schema.json), `history` by [history.schema.json](history.schema.json), "
+        "`history trend` by [trend.schema.json](trend.schema.json). Every section has "
         "`collected` and `state`; an absent one says `reason` and `turn_on`. Times are whole nanoseconds, sizes bytes, "
         "shares ratios from 0 to 1; `null` means not collected, never zero. The part behind the last slash of `schema` "
         "changes when a field changes its meaning or goes.",
