@@ -62,19 +62,22 @@ def ours(folder):
 def marked(folder):
     one = Profiler(output_path=folder, backend="host")
     one.start()
-    hooks = []
     for name, module in model.named_modules():
-        def begin(_module, _inputs, name=name or "model"):
-            one.start_op(name)
-        def end(_module, _inputs, _output, name=name or "model"):
-            one.stop_op(name)
-        hooks += [module.register_forward_pre_hook(begin), module.register_forward_hook(end)]
+        module.forward = in_span(one, name or "model", module.forward)
     taken = block(count, one.step)
-    for hook in hooks:
-        hook.remove()
+    for module in model.modules():
+        del module.forward
     one.stop()
     assert not one.fault_counts, one.fault_counts
     return taken
+def in_span(one, name, forward):
+    def spanned(*inputs, **named):
+        one.start_op(name)
+        try:
+            return forward(*inputs, **named)
+        finally:
+            one.stop_op(name)
+    return spanned
 with tempfile.TemporaryDirectory() as folder:
     with_it = {"operators": ours, "modules": marked, "noise": lambda _: block(count)}[kind]
     without = plain if kind == "operators" else lambda: block(count)
@@ -96,10 +99,10 @@ import os
 from ascend_sn.collect.backends.kineto_rows import read_window
 from ascend_sn.collect.config import ProfilerConfig
 from ascend_sn.collect.names import NameTable
-way, folder = sys.argv[1], sys.argv[2]
+way, folder, shapes = sys.argv[1], sys.argv[2], sys.argv[3] == "shapes"
 path = os.path.join(folder, "window.json")
 if way == "ours":
-    one = Profiler(output_path=os.path.join(folder, "run"), backend="torch")
+    one = Profiler(output_path=os.path.join(folder, "run"), backend="torch", trace_level=2 if shapes else 1)
     one.start()
     block(100, one.step)
     began, clock = time.process_time_ns(), time.perf_counter_ns()
@@ -111,7 +114,7 @@ if way == "ours":
     print(json.dumps({"stop_ns": stopped - began, "open_ns": time.process_time_ns() - stopped, "count": count,
         "stop_s": (stopped_clock - clock) / 1e9, "open_s": (time.perf_counter_ns() - stopped_clock) / 1e9}))
 else:
-    one = profile(activities=[ProfilerActivity.CPU], record_shapes=True)
+    one = profile(activities=[ProfilerActivity.CPU], record_shapes=shapes)
     one.start()
     block(100)
     began = time.process_time_ns()
@@ -164,25 +167,28 @@ def _upper_place(count: int) -> int:
 
 def print_stop_to_result(rounds: int) -> None:
     """Print what a recorded operator costs after the stop: by the export and the scanner, by the raw results, by us."""
-    found: dict[str, list[dict[str, float]]] = {"export": [], "raw": [], "ours": []}
+    sides = [(way, shapes) for shapes in ("shapes", "no shapes") for way in ("export", "raw", "ours")]
+    found: dict[tuple[str, str], list[dict[str, float]]] = {side: [] for side in sides}
     for _ in range(rounds):
-        for way, said in found.items():
+        for way, shapes in sides:
             with tempfile.TemporaryDirectory() as folder:
-                said.append(run_measured([*python(_RESULT), way, folder]).said)
-    print("| after the stop | events | CPU us an event |")
+                found[way, shapes].append(run_measured([*python(_RESULT), way, folder, shapes]).said)
+
+    def us(way: str, shapes: str, key: str) -> str:
+        return f"{statistics.median(one[key] / one['count'] for one in found[way, shapes]) / 1e3:.1f}"
+
+    print("| CPU us an operator | with shapes | without |")
     print("|---|---:|---:|")
     for way, what, keys in (
-        ("export", "torch.profiler's own stop", ("stop_ns",)),
-        ("export", "export_chrome_trace, then the native scanner", ("export_ns", "scan_ns")),
-        ("raw", "raw results to columns", ("raw_ns",)),
-        ("ours", "Profiler.stop(), all of it: columns on the disk", ("stop_ns",)),
-        ("ours", "ascend_sn.open(): tables", ("open_ns",)),
+        ("export", "PyTorch's own stop", ("stop_ns",)),
+        ("export", "`export_chrome_trace`, then the native scanner", ("export_ns", "scan_ns")),
+        ("raw", "PyTorch's raw results to the same columns", ("raw_ns",)),
+        ("ours", "`Profiler.stop()`, all of it", ("stop_ns",)),
+        ("ours", "`ascend_sn.open()`: tables", ("open_ns",)),
     ):
-        said = found[way]
-        parts = [statistics.median(one[key] / one["count"] for one in said) / 1e3 for key in keys]
-        shown = " + ".join(f"{part:.1f}" for part in parts)
-        print(f"| {what} | {said[0]['count']:.0f} | {shown} |")
-    elapsed = [statistics.median(one[key] for one in found["ours"]) for key in ("stop_s", "open_s")]
+        shown = (" + ".join(us(way, shapes, key) for key in keys) for shapes in ("shapes", "no shapes"))
+        print(f"| {what} | {' | '.join(shown)} |")
+    elapsed = [statistics.median(one[key] for one in found["ours", "shapes"]) for key in ("stop_s", "open_s")]
     print(json.dumps({"elapsed s of stop": round(elapsed[0], 3), "of open": round(elapsed[1], 3)}))
 
 
