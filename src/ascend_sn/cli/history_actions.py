@@ -101,6 +101,7 @@ def by_number(
         if action == "show":
             records = [history.record(number) for number in numbers]
         else:
+            history.series()  # a history that is not there is not made by pinning in it
             records = history.pin(numbers, pinned=action == "pin")
         return history_document(history.where, history.series(), records, language)
 

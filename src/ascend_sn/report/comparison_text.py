@@ -300,7 +300,9 @@ def _confidence(judgements: Iterable[Judgement]) -> list[Message]:
     if any(one.drift_ratio is not None and one.verdict in ("possible", "inconclusive") for one in judged):
         said.append(Message("compare.said.drift"))
     if more is not None:
-        said.append(Message("compare.said.more-runs", {"count": more}))
+        enough = all(one.method == "prediction" for one in judged if one.more_runs)
+        which = "compare.said.more-candidates" if enough else "compare.said.more-runs"
+        said.append(Message(which, {"count": more}))
     return said
 
 

@@ -56,7 +56,7 @@ def run_cells(record: Record, language: Language) -> tuple[str, ...]:
         printable(revision) or shortened(printable(record.name), _NAME),
         "-" if step is None else metric_value("step_time", step),
         "-" if peak is None else metric_value("peak_memory", peak),
-        "-" if record.verdict is None else language.text(_VERDICTS[record.verdict]),
+        language.text(_VERDICTS[record.verdict]) if record.verdict in _VERDICTS else "-",
         language.text("history.is-pinned") if record.pinned else "",
         shortened(printable(record.note or ""), _NAME),
     )

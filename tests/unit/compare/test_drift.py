@@ -10,6 +10,7 @@ import pytest
 from ascend_sn.compare.drift import dependence, drift_margin, prediction_margin, recorded_in_turn, widening
 from ascend_sn.compare.judge import judged
 from ascend_sn.compare.metrics import Samples, metric_of
+from benchmarks.gate_power import FAMILIES, Family
 
 stats = pytest.importorskip("scipy.stats", reason="the quantile is checked against scipy")
 
@@ -69,6 +70,21 @@ def test_the_margin_of_a_drift_is_that_of_medians_further_apart() -> None:
     runs = np.array([-1.0, 1.0] * 5)
 
     assert drift_margin(runs, runs, 0.0) == pytest.approx(2.4 * 1.4826 * 1.2533 * sqrt(0.2))
+
+
+@pytest.mark.parametrize("in_turn", [False, True])
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_at_most_two_of_a_hundred_groups_of_the_same_program_are_a_regression(family: Family, in_turn: bool) -> None:
+    generator = np.random.default_rng(11)
+    alarms = 0
+    for _ in range(200):
+        runs = family(generator, 10, 0.10)
+        base, candidate = (
+            (runs[::2], runs[1::2]) if in_turn else (family(generator, 5, 0.10), family(generator, 5, 0.10))
+        )
+        alarms += judged(STEP, Samples(base), Samples(candidate), 0.1, in_turn=in_turn).verdict == "regression"
+
+    assert alarms <= 4
 
 
 def test_what_a_drift_can_do_is_a_regression_only_where_the_sides_were_recorded_in_turn() -> None:

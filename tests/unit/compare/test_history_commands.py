@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -104,6 +106,7 @@ def test_the_gate_judges_one_run_by_where_the_next_of_the_history_would_lie(
     assert "sgemm adds" in said
     assert "restoring it would recover" in said
     assert "from 6 runs" in said
+    assert "4 more runs of the candidate would settle it." in said
     assert "Baseline: the 6 newest runs (#1, #2, #3" in said
 
 
@@ -209,7 +212,7 @@ def test_a_history_that_is_not_there_is_one_line(capsys: Capture, tmp_path: Path
     code, out, err = run(capsys, "history", *words, "--history", place)
 
     assert (code, out, len(err.splitlines())) == (3, "", 1)
-    assert not place.exists() or words[0] == "pin"
+    assert not place.exists()
 
 
 def test_a_run_without_steps_is_not_recorded(capsys: Capture, tmp_path: Path) -> None:
@@ -219,3 +222,15 @@ def test_a_run_without_steps_is_not_recorded(capsys: Capture, tmp_path: Path) ->
 
     assert (code, len(err.splitlines())) == (3, 1)
     assert not (tmp_path / "h.db").exists()
+
+
+def test_only_what_needs_the_database_or_the_services_loads_them() -> None:
+    program = (
+        "import sys, ascend_sn.cli.gate, ascend_sn.cli.compare, ascend_sn.cli.history, ascend_sn.compare.gate, "
+        "ascend_sn.compare.settings, ascend_sn.report.comparison, ascend_sn.report.terminal_comparison; "
+        "print([name for name in ('sqlalchemy', 'psycopg', 'apprise') if name in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "[]\n"
