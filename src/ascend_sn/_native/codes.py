@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ascend_sn._native import _core
 
-__all__ = ["codes_of", "compact", "distinct", "first_match"]
+__all__ = ["codes_of", "compact", "distinct", "first_match", "places"]
 
 _Integers = NDArray[np.integer[Any]]
 
@@ -44,6 +44,13 @@ def compact(codes: NDArray[np.int32], limit: int) -> tuple[NDArray[np.int32], ND
     compacted = np.empty(len(codes), np.int32)
     count = _core.compact(np.ascontiguousarray(codes, np.int32), table, used, compacted)
     return used[:count], compacted
+
+
+def places(ascending: NDArray[np.int32], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the place of each wanted number among distinct ascending ones, or -1; quick where these ascend as well."""
+    found = np.empty(len(wanted), np.int64)
+    _core.places(ascending, np.ascontiguousarray(wanted, np.int64), found)
+    return found
 
 
 def distinct(values: NDArray[Any]) -> NDArray[Any]:

@@ -7,6 +7,7 @@ never ends the reading: what is whole is used, the rest is counted with its offs
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -60,6 +61,7 @@ _ESCAPE: Final = re.compile(
     r"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\"
 )
 _FRONT: Final = 1 << 20
+_PAGE: Final = mmap.PAGESIZE
 _PADDING: Final = 64
 _MOST_THREADS: Final = 8
 
@@ -151,8 +153,8 @@ class _Reading:
         """Scan window after window while the next one is being read; yield the rows of each and their number."""
         # Small files get small buffers; the byte more shows that the file ends.
         size = max(1, min(self._block_bytes, source.likely_size + 1))
-        front = min(_FRONT, size)  # room for what the window before left over
-        buffers = [bytearray(front + size + _PADDING) for _ in range(2)]
+        front = -(-min(_FRONT, size) // _PAGE) * _PAGE  # room for what the window before left over
+        buffers: list[bytearray | mmap.mmap] = [_pages(front + size + _PADDING) for _ in range(2)]
         carry, offset, last = b"", 0, False
         with ThreadPoolExecutor(1) as pool:
             filled = _filling(pool, source, memoryview(buffers[0])[front : front + size])
@@ -212,6 +214,15 @@ class _Reading:
             (kind, offset, count, _shown(kind, example))
             for kind, offset, count, example in _core.scanner_damage(self._scanner)
         ]
+
+
+def _pages(size: int) -> mmap.mmap:
+    """Memory that begins with a page.
+
+    Into a bytearray, which begins 16 bytes later, some processors read files at a third of the speed (AMD EPYC: 0.78
+    instead of 0.29 CPU seconds for 1 GB).
+    """
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 def _parsed(text: bytes) -> Any:

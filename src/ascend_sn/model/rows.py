@@ -7,7 +7,7 @@ that "not collected" never becomes 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final
@@ -84,6 +84,11 @@ class Text:
         chosen = set(wanted)
         hits = np.fromiter((value in chosen for value in self.values), np.bool_, len(self.values))
         return self._by_value(hits)
+
+    def numbered(self, numbers: Mapping[str, int]) -> npt.NDArray[np.int8]:
+        """Return the number of every row's text; -1 where it has none or the text is null."""
+        table = np.fromiter((numbers.get(value, -1) for value in self.values), np.int8, len(self.values))
+        return np.append(table, np.int8(-1))[self.codes]
 
     def where(self, predicate: Any) -> Bool:
         """Return a mask of the rows whose text fulfils `predicate(text)`; nulls do not."""
@@ -217,6 +222,9 @@ def _joined(columns: list[ColumnData]) -> ColumnData:
         texts = [column for column in columns if isinstance(column, Text)]
         if len(texts) != len(columns):
             raise TypeError("text and numbers cannot be joined")
+        told = [text for text in texts if len(text.values)]
+        if len(told) <= 1:  # the others are null throughout
+            return Text(np.concatenate([text.codes for text in texts]), told[0].values if told else [])
         distinct = dict.fromkeys(chain.from_iterable(text.values for text in texts))
         numbers = dict(zip(distinct, range(len(distinct)), strict=True))
         codes = [np.zeros(0, np.int32)]

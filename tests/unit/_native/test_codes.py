@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from ascend_sn._native.codes import codes_of, compact, distinct, first_match
+from ascend_sn._native.codes import codes_of, compact, distinct, first_match, places
 from ascend_sn._native.trace_scan import Strings, scan, texts_at
 
 KEYS = st.lists(st.one_of(st.integers(-3, 3), st.integers(-(1 << 63), (1 << 63) - 1)), max_size=60)
@@ -32,6 +32,31 @@ def test_a_match_is_the_first_position_of_a_key(keys: list[int], wanted: list[in
     found = first_match([np.array(keys, np.int64)], [np.array(wanted, np.int64)])
 
     assert found.tolist() == [keys.index(key) if key in keys else -1 for key in wanted]
+
+
+@pytest.mark.parametrize("base", [-(1 << 63), -5, 0, (1 << 63) - 1100])
+def test_keys_that_lie_close_together_are_found_at_both_ends_of_the_numbers(base: int) -> None:
+    keys = [base + 1099, base + 7, base, base + 7]
+    wanted = [base, base + 7, base + 8, base + 1099, -(1 << 63), (1 << 63) - 1]
+
+    found = first_match([np.array(keys, np.int64)], [np.array(wanted, np.int64)])
+
+    assert found.tolist() == [keys.index(key) if key in keys else -1 for key in wanted]
+
+
+@given(st.sets(st.integers(0, 60)), st.lists(st.integers(-3, 63), max_size=40))
+def test_places_in_an_ascending_array(numbers: set[int], wanted: list[int]) -> None:
+    ascending = sorted(numbers)
+
+    found = places(np.array(ascending, np.int32), np.array(wanted, np.int64))
+
+    assert found.tolist() == [ascending.index(number) if number in numbers else -1 for number in wanted]
+
+
+def test_places_of_numbers_beyond_32_bits() -> None:
+    found = places(np.array([0, 5, (1 << 31) - 1], np.int32), np.array([1 << 32, (1 << 31) - 1, -(1 << 40), 5]))
+
+    assert found.tolist() == [-1, 2, -1, 1]
 
 
 PAIRS = st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(0, 1)), max_size=40)

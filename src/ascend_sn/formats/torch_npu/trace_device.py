@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
+from ascend_sn._native.codes import compact
 from ascend_sn.formats.torch_npu.groups import group_hash
 from ascend_sn.formats.torch_npu.matching import lookup, lookup_rows
 from ascend_sn.formats.torch_npu.text_columns import combined, number_text
@@ -26,6 +28,7 @@ from ascend_sn.model.tables import COUNTER
 __all__ = ["DeviceEvents", "read_counters", "read_device_events"]
 
 _GROUP = re.compile(r"^Group (.+) Communication$")
+_COUNTER: Final = ord("C")
 
 
 @dataclass(frozen=True)
@@ -93,14 +96,16 @@ def read_counters(events: TraceEvents, classes: EventClasses, file: str, ledger:
     keys = [key for key in COUNTER_KEYS if len(events.arguments[key].event)]
     counts = [len(events.arguments[key].event) for key in keys]
     event = np.concatenate([np.zeros(0, np.int32), *(events.arguments[key].event for key in keys)])
-    order = np.argsort(event, kind="stable")
+    order = np.argsort(event, kind="stable") if len(keys) > 1 else np.arange(len(event))
     event = event[order]
     value = np.concatenate([np.zeros(0), *(events.arguments[key].number * COUNTER_KEYS[key][1] for key in keys)])[order]
     unit = Text(np.repeat(np.arange(len(keys), dtype=np.int32), counts)[order], [COUNTER_KEYS[key][0] for key in keys])
     # Other events have arguments of these names too.
-    sampled = np.isin(event, classes.counters)
+    sampled = (events.ph[event] == _COUNTER) & events.has_ts[event]
     accelerator = number_text(events.argument_integers("acc_id", event[sampled]))
-    told = np.isin(classes.counters, event)
+    has_value = np.zeros(len(events), np.bool_)
+    has_value[event] = True
+    told = has_value[classes.counters]
     if not told.all():
         example = events.strings[events.name[classes.counters[~told][0]]]
         ledger.add(file, "unknown_counter", count=int((~told).sum()), example=example, severity="info")
@@ -117,8 +122,8 @@ def read_counters(events: TraceEvents, classes: EventClasses, file: str, ledger:
 def _events(
     events: TraceEvents, threads: Threads, index: Int64, type_key: str, stream: Text, call: Nullable, operator: Nullable
 ) -> DeviceEvents:
-    pids, at = np.unique(events.pid[index], return_inverse=True)
-    device_of = np.array([threads.device.get(pid, -1) for pid in pids.tolist()], np.int64)[at]
+    pids, at = compact(events.pid[index], len(events.strings))
+    device_of = np.array([*(threads.device.get(pid, -1) for pid in pids.tolist()), -1], np.int64)[at]
     return DeviceEvents(
         index=index,
         name=events.text(events.name[index]),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ascend_sn._native.codes import compact
+from ascend_sn._native.codes import compact, places
 from ascend_sn._native.trace_scan import ArgColumns, Strings, TraceColumns, scan_blocks, texts_at
 from ascend_sn.model.ledger import Ledger, Severity
 from ascend_sn.model.rows import Int64, Nullable, Text
@@ -49,6 +50,8 @@ _OF_TASKS: Final = (
 _ARGUMENT_KEYS: Final = (*_OF_METADATA, *_OF_OPERATORS, *_OF_QUEUES, *_OF_COUNTERS, *_OF_TASKS)
 
 _SLICE: Final = ord("X")
+_START: Final = ord("s")
+_FINISH: Final = ord("f")
 
 
 class TextTable(Protocol):
@@ -74,10 +77,7 @@ class SparseArgument:
 
     def at(self, events: Int64) -> Int64:
         """Return the position of each asked event, -1 where it has no such argument."""
-        if not len(self.event):
-            return np.full(len(events), -1, np.int64)
-        at = np.searchsorted(self.event, events.astype(np.int32)).clip(max=len(self.event) - 1)
-        return np.where(self.event[at] == events, at, -1)
+        return places(self.event, events)
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,21 @@ class TraceEvents:
 
     def __len__(self) -> int:
         return len(self.ph)
+
+    @cached_property
+    def flow_starts(self) -> Int64:
+        """Where arrows start."""
+        return np.flatnonzero((self.ph == _START) & self.has_ts)
+
+    @cached_property
+    def flow_finishes(self) -> Int64:
+        """Where arrows end."""
+        return np.flatnonzero((self.ph == _FINISH) & self.has_ts)
+
+    @cached_property
+    def category(self) -> Text:
+        """Category of every event."""
+        return self.text(self.cat)
 
     def text(self, codes: Codes) -> Text:
         """Return a text column with only the strings that it uses."""

@@ -27,8 +27,6 @@ from ascend_sn.model.tables import FLOW, HOST_CALL, OPERATOR, SPAN, STACK
 
 __all__ = ["TraceHost", "checked", "enclosing_call", "flow_ends", "operator_starts", "read_trace_host"]
 
-_START, _FINISH = ord("s"), ord("f")
-
 
 @dataclass(frozen=True)
 class TraceHost:
@@ -71,6 +69,8 @@ def read_trace_host(events: TraceEvents, classes: EventClasses, file: str, ledge
 
 def operator_starts(events: TraceEvents, operators: Int64, tid: Codes, ts: Int64) -> Int64:
     """Return the operator that starts on a thread at a moment, the innermost of several; -1 for none."""
+    if not len(tid):
+        return np.zeros(0, np.int64)
     inner_first = np.argsort(events.dur[operators], kind="stable")
     ranked = operators[inner_first]
     found = lookup_rows((events.tid[ranked], tid), (events.ts[ranked], ts))
@@ -79,9 +79,9 @@ def operator_starts(events: TraceEvents, operators: Int64, tid: Codes, ts: Int64
 
 def flow_ends(events: TraceEvents, category: str) -> tuple[Int64, Int64]:
     """Return positions of the flow ends of a category and of the start each belongs to; lone ends are left out."""
-    of_category = events.text(events.cat).matches([category])
-    starts = np.flatnonzero(of_category & (events.ph == _START) & events.has_ts)
-    ends = np.flatnonzero(of_category & (events.ph == _FINISH) & events.has_ts)
+    starts, ends = (
+        index[events.category.take(index).matches([category])] for index in (events.flow_starts, events.flow_finishes)
+    )
     found = lookup(events.id[starts].astype(np.int64), events.id[ends].astype(np.int64))
     paired = (found >= 0) & (events.id[ends] >= 0)
     return ends[paired], starts[found[paired]]

@@ -25,6 +25,12 @@ _FRAMEWORK: Final = frozenset({"MindSpore", "CPU OP"})
 _OVERLAP: Final = frozenset({"Computing", "Communication", "Communication(Not Overlapped)", "Free"})
 _LABEL = re.compile(r"^NPU (\d{1,4})$")
 _X, _C, _M = ord("X"), ord("C"), ord("M")
+_OPERATOR, _QUEUE, _FRAME = range(3)
+_KINDS: Final = {
+    **dict.fromkeys(("cpu_op", "user_annotation"), _OPERATOR),
+    **dict.fromkeys(("enqueue", "dequeue"), _QUEUE),
+    "python_function": _FRAME,
+}
 
 
 @dataclass(frozen=True)
@@ -95,11 +101,11 @@ def _owner(events: TraceEvents, process: Mapping[int, str]) -> int | None:
 def classify(events: TraceEvents, threads: Threads) -> EventClasses:
     """Sort events into kinds, by category and arguments first: a cut file lacks the metadata events."""
     slices = (events.ph == _X) & events.has_ts
-    category = events.text(events.cat)
-    operators = slices & category.matches(["cpu_op", "user_annotation"])
-    queues = slices & category.matches(["enqueue", "dequeue"])
-    frames = slices & category.matches(["python_function"])
-    left = slices & ~(operators | queues | frames)
+    kind = events.category.numbered(_KINDS)
+    operators = slices & (kind == _OPERATOR)
+    queues = slices & (kind == _QUEUE)
+    frames = slices & (kind == _FRAME)
+    left = slices & (kind < 0)
     tasks = left & events.has_argument("Task Type")
     left &= ~tasks
     calls = left & events.has_argument("level")
