@@ -140,7 +140,7 @@ def analyses_page() -> str:
 
 
 def _analysis_section(found: Analysis, db: duckdb.DuckDBPyConnection) -> str:
-    relation = evaluate(found, db)
+    relation = evaluate(found, db).relation()
     needs = ", ".join(_need(need) for need in found.needs) or "nothing in particular"
     columns = ", ".join(f"`{name}`" for name in relation.columns)
     text = [f"## {found.name}", f"{found.code} {found.title}. Needs: {needs}."]
@@ -176,7 +176,7 @@ def metrics() -> list[tuple[str, str, str, str]]:
     db = _empty_tables()
     rows = []
     for found in analysis.ANALYSES:
-        relation = evaluate(found, db)
+        relation = evaluate(found, db).relation()
         for name, kind in zip(relation.columns, relation.types, strict=True):
             if str(kind) in ("VARCHAR", "BOOLEAN") or IDENTITY.match(name):
                 continue
