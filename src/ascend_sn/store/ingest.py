@@ -30,6 +30,7 @@ from ascend_sn.model.tables import BY_NAME
 from ascend_sn.store.fingerprint import READER_VERSION, source_key
 from ascend_sn.store.jobs import name_jobs
 from ascend_sn.store.parquet import connected, released, write_parquet
+from ascend_sn.store.repeated_spans import REPEATING_PART, without_repeated
 
 __all__ = ["WHOLE_INPUT", "Earlier", "Progress", "build_run"]
 
@@ -142,8 +143,11 @@ def _write_capture(db: duckdb.DuckDBPyConnection, capture: Capture, folder: Path
         "damage": capture.ledger.rows(),
     }
     name = _new_name(number)
+    bare = without_repeated(tables)
     for table_name, rows in tables.items():
-        if rows.length:
+        if table_name == "span" and bare is not None:
+            write_parquet(db, bare, folder / table_name / name / REPEATING_PART, rank=header.rank)
+        elif rows.length:
             write_parquet(db, rows, folder / table_name / name / "part-0.parquet", rank=header.rank)
     profile = ManifestProfile(
         profile_id=number,

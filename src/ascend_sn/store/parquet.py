@@ -15,6 +15,7 @@ from nanoarrow.c_array import CArray, c_array_from_buffers
 from ascend_sn.errors import StoreError
 from ascend_sn.model.rows import Bool, ColumnData, Nullable, Rows, Text
 from ascend_sn.model.tables import ColumnType, Table
+from ascend_sn.store.repeated_spans import REPEATING_PART, with_repeated
 
 __all__ = ["connected", "is_small", "released", "show_table", "write_parquet"]
 
@@ -168,14 +169,21 @@ def show_table(
     """
     columns = [column.name for column in table.columns[2:]]
     if files:
-        listed = ", ".join(_literal(path) for path in files)
-        source = f"read_parquet([{listed}], hive_partitioning = false)"
         profile = "regexp_extract(filename, 'profile=(-?[0-9]+)/[^/]*$', 1)::integer"
         rank = "rank"
         if assumed_ranks:
             rank = f"case when {profile} in ({', '.join(map(str, assumed_ranks))}) then coalesce(rank, 0) else rank end"
         selected = ", ".join([f"{profile} as profile_id", f"{rank} as rank", *columns])
-        db.execute(f"create {'table' if in_memory else 'view'} {table.name} as select {selected} from {source}")
+
+        def rows_of(chosen: list[Path]) -> str:
+            listed = ", ".join(_literal(path) for path in chosen)
+            return f"select {selected} from read_parquet([{listed}], hive_partitioning = false)"
+
+        whole = [path for path in files if path.name != REPEATING_PART]
+        bare = [path for path in files if path.name == REPEATING_PART]
+        queries = [*([rows_of(whole)] if whole else []), *([with_repeated(rows_of(bare))] if bare else [])]
+        kind = "table" if in_memory else "view"
+        db.execute(f"create {kind} {table.name} as {' union all '.join(f'({query})' for query in queries)}")
         return
     typed = ", ".join(f"null::{column.duckdb_type} as {column.name}" for column in table.columns)
     db.execute(f"create view {table.name} as select {typed} where false")
