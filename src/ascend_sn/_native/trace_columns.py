@@ -122,7 +122,11 @@ class ArgColumns(Mapping[str, ArgColumn]):
 
     def told_keys(self) -> list[str]:
         """Return the keys for which any row has a text."""
-        return [key for key, index in self._index.items() if any(counts[index] for counts in self._counts)]
+        return list(self._told_keys)
+
+    @cached_property
+    def _told_keys(self) -> tuple[str, ...]:
+        return tuple(key for key, index in self._index.items() if any(counts[index] for counts in self._counts))
 
     def told(self, key: str) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
         """Return only the rows that have a text for a key, ascending: their number, `code` and `number`."""

@@ -16,6 +16,12 @@ from ascend_sn.model.rows import Int64, Nullable
 __all__ = ["Events", "Gathering", "concatenate", "lookup", "one_of", "thread_keys"]
 
 _INTEGER, _NUMBER = 2, 3
+_ABSENT, _ZERO, _FALSE, _NAN = (
+    np.full(1, -1, np.int32),
+    np.zeros(1, np.int64),
+    np.zeros(1, np.bool_),
+    np.full(1, np.nan),
+)
 
 
 @dataclass(frozen=True)
@@ -49,12 +55,15 @@ class Events:
 
     def take(self, index: npt.NDArray[Any]) -> Events:
         """Return the events at `index` (positions or a mask)."""
-        columns: dict[str, Any] = {name: getattr(self, name)[index] for name in _COLUMNS}
+        at: Int64 = np.flatnonzero(index) if index.dtype == np.bool_ else index
+        if index.dtype == np.bool_ and len(at) == len(self):
+            return self
+        columns: dict[str, Any] = {name: _taken(getattr(self, name), at) for name in _COLUMNS}
         return Events(
             **columns,
-            texts={key: codes[index] for key, codes in self.texts.items()},
-            integers={key: Nullable(c.values[index], c.valid[index]) for key, c in self.integers.items()},
-            reals={key: values[index] for key, values in self.reals.items()},
+            texts={key: _taken(codes, at) for key, codes in self.texts.items()},
+            integers={key: Nullable(_taken(c.values, at), _taken(c.valid, at)) for key, c in self.integers.items()},
+            reals={key: _taken(values, at) for key, values in self.reals.items()},
         )
 
     def bare(self) -> Events:
@@ -162,19 +171,19 @@ def lookup(codes: Codes, strings: Sequence[str], function: Callable[[str], int],
 
 
 def _text(block: TraceColumns, key: str, rows: Int64, told: frozenset[str]) -> Codes:
-    return _small(block.args.codes(key)[rows]) if key in told else np.broadcast_to(np.int32(-1), rows.shape)
+    return _small(block.args.codes(key)[rows]) if key in told else _repeated(_ABSENT, len(rows))
 
 
 def _integer(block: TraceColumns, key: str, rows: Int64, told: frozenset[str]) -> Nullable:
     if key not in told:
-        return Nullable(np.broadcast_to(np.int64(0), rows.shape), np.broadcast_to(np.False_, rows.shape))
+        return Nullable(_repeated(_ZERO, len(rows)), _repeated(_FALSE, len(rows)))
     column = block.args[key]
     return Nullable(_small(column.value[rows]), _small(column.kind[rows] == _INTEGER))
 
 
 def _real(block: TraceColumns, key: str, rows: Int64, told: frozenset[str]) -> npt.NDArray[np.float64]:
     if key not in told:
-        return np.broadcast_to(np.nan, rows.shape)
+        return _repeated(_NAN, len(rows))
     column = block.args[key]
     kind = column.kind[rows]
     return _small(np.where((kind == _INTEGER) | (kind == _NUMBER), column.number[rows], np.nan))
@@ -194,12 +203,23 @@ def _small(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if values[-1] != values[0] and first == first:
         return values
     same = values == first if first == first else values != values
-    return np.broadcast_to(first, values.shape) if bool(same.all()) else values
+    return _repeated(first.copy(), len(values)) if bool(same.all()) else values
+
+
+def _repeated(value: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
+    """Return an array of one value, without the memory of many; it is only for reading."""
+    repeated: npt.NDArray[Any] = np.ndarray((count,), value.dtype, value, 0, (0,))
+    repeated.flags.writeable = False
+    return repeated
+
+
+def _taken(values: npt.NDArray[Any], at: Int64) -> npt.NDArray[Any]:
+    return _repeated(values[:1], len(at)) if len(values) and values.strides == (0,) else values.take(at)
 
 
 def _stacked(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Return the rows of all parts; one value in every row still takes the room of one."""
     first = parts[0][:1]
     if len(first) and all(part.strides == (0,) and part[0] == first[0] for part in parts):
-        return np.broadcast_to(first, sum(len(part) for part in parts))
+        return _repeated(first, sum(len(part) for part in parts))
     return np.concatenate(parts)

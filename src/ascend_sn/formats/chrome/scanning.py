@@ -10,13 +10,14 @@ import numpy as np
 
 from ascend_sn._native.trace_scan import Strings, TraceColumns, scan_blocks
 from ascend_sn.errors import EmptyInputError, FormatError
+from ascend_sn.formats.chrome.events import one_of
 from ascend_sn.model.ledger import Ledger, Severity, kind_words
 from ascend_sn.model.rows import Bool, Int64
 
 __all__ = ["Scan"]
 
 _X = ord("X")
-_TIMED: Final = tuple(ord(letter) for letter in "XBEiIC")
+_IS_TIMED: Final = one_of(map(ord, "XBEiIC"))
 
 # Damage kinds of the scanner after which every event of the file is still there.
 _HARMLESS: Final = frozenset(
@@ -68,7 +69,7 @@ class Scan:
             self.strings, self.metadata = block.strings, block.metadata
             self._damage.extend(block.damage)
             self.event_count += block.count
-            self._timed_count += int(np.count_nonzero(np.isin(block.ph, _TIMED)))
+            self._timed_count += int(np.count_nonzero(_IS_TIMED[block.ph]))
             yield block
 
     def slices(self, block: TraceColumns) -> Bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ascend_sn._native.codes import compact
 from ascend_sn._native.trace_scan import texts_at
 from ascend_sn.model.rows import Int64, Nullable, Text
 
@@ -18,15 +19,8 @@ Codes = npt.NDArray[np.int32]
 
 def distinct(codes: Codes) -> tuple[Int64, Codes]:
     """Return the codes in use, ascending, and the column renumbered by them; negative codes stay -1."""
-    if not len(codes):
-        return np.zeros(0, np.int64), np.zeros(0, np.int32)
-    limit = int(codes.max()) + 1
-    seen = np.zeros(limit + 1, np.bool_)
-    seen[np.maximum(codes, -1)] = True
-    used = np.flatnonzero(seen[:limit])
-    table = np.full(limit + 1, -1, np.int32)
-    table[used] = np.arange(len(used), dtype=np.int32)
-    return used, table[np.maximum(codes, -1)]
+    used, renumbered = compact(codes, int(codes.max(initial=-1)) + 1)
+    return used.astype(np.int64), renumbered
 
 
 def distinct_pairs(first: Codes, second: Codes) -> tuple[Codes, Codes, Codes]:
