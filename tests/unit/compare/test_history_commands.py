@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -234,3 +235,25 @@ def test_only_what_needs_the_database_or_the_services_loads_them() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert done.stdout == "[]\n"
+
+
+def test_what_others_wrote_into_the_database_is_harmless(capsys: Capture, history: Path, tmp_path: Path) -> None:
+    page = tmp_path / "trend.html"
+    bad = "\x1b[31m<script>alert(1)</script>"
+    with sqlite3.connect(history) as raw:
+        raw.execute("update ascend_sn_run set name = ?, revision = ?, note = ?, setup = ?", (bad,) * 4)
+        raw.execute("update ascend_sn_run set verdict = ?", (bad[:20],))
+        raw.execute("update ascend_sn_value set metric = ? where metric = 'utilisation'", (bad,))
+    raw.close()
+    words = ("--history", history, "--series", "m")
+
+    told = [
+        run(capsys, "history", *action, *words)
+        for action in (("list",), ("show", "1"), ("trend",), ("trend", "--output", page))
+    ]
+
+    assert [code for code, _, _ in told] == [0, 0, 0, 0]
+    assert "\x1b" not in "".join(out + err for _, out, err in told)
+    text = page.read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert "\x1b" not in text
