@@ -80,6 +80,8 @@ $(VENV)/.ready: pyproject.toml $(NATIVE) $(FRONTEND)
 	@echo "preparing $(VENV)"
 	@test -x $(BIN)/python || { python=$$(PYTHON="$(PYTHON)" scripts/find-python.sh) && "$$python" -m venv $(VENV); }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,docs]'
+	@# Where PYTHONDONTWRITEBYTECODE is set, every process would compile the sources anew: a quarter of a short analysis.
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(DEMO)/.ready: pyproject.toml $(NATIVE) $(SOURCES)
