@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.collective_parts import completed_parts
-from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
-from ascend_sn.analysis.relations import Result, selected
+from ascend_sn.analysis.registry import Analysis, Need
+from ascend_sn.analysis.relations import Result, listed, selected
 from ascend_sn.analysis.step_breakdown import step_breakdown
 
 __all__ = ["ANALYSIS", "GRADES", "combined_grade", "communication_grade"]
 
-_WINDOWS: Final = "graded_windows"
+_EXPOSED: Final = {"profile_id": "integer", "exposed_comm_ns": "bigint", "window_ns": "bigint"}
+
+_TYPES: Final = {
+    "profile_id": "integer",
+    "rank": "integer",
+    "window_ns": "bigint",
+    "exposed_comm_ns": "bigint",
+    "exposed_transit_ns": "bigint",
+    "exposed_wait_ns": "bigint",
+    "exposed_idle_ns": "bigint",
+    "exposed_unknown_ns": "bigint",
+    "exposed_share_ratio": "double",
+    "exposed_transit_ratio": "double",
+    "main_part": "varchar",
+    "grade": "varchar",
+}
 
 GRADES: Final = ((0.50, "extreme"), (0.30, "severe"), (0.15, "slight"), (0.0, "normal"))
 """Share of the step with exposed transit from which it is graded so; the lower bound belongs to the grade."""
@@ -28,17 +43,13 @@ def communication_grade(db: DuckDBPyConnection) -> Result:
     Returns:
         profile_id, exposed_comm_ns and window_ns, summed over the windows of the profile.
     """
-    step_breakdown(db).keep(_WINDOWS)
-    return selected(
-        db,
-        f"""
-        select profile_id, sum(exposed_comm_ns)::bigint as exposed_comm_ns, sum(window_ns)::bigint as window_ns
-        from {_WINDOWS}
-        where scope = 'whole capture' or origin <> 'inferred'
-        group by profile_id
-        order by profile_id
-    """,
-    )
+    windows: dict[int, dict[str, int]] = {}
+    for row in step_breakdown(db).dicts():
+        if row["scope"] == "whole capture" or row["origin"] != "inferred":
+            sums = windows.setdefault(row["profile_id"], {"exposed_comm_ns": 0, "window_ns": 0})
+            for name in sums:
+                sums[name] += row[name]
+    return listed(db, [{"profile_id": profile_id, **sums} for profile_id, sums in windows.items()], _EXPOSED)
 
 
 def combined_grade(db: DuckDBPyConnection, parts: Result) -> Result:
@@ -56,59 +67,51 @@ def combined_grade(db: DuckDBPyConnection, parts: Result) -> Result:
         exposed transit, `slight` from 15 %, `severe` from 30 %, `extreme` from 50 %; null where the unknown part
         could change it); by profile.
     """
-    parts.keep(COMBINED_VIEW)
-    return selected(
+    sums = selected(
         db,
         f"""
-        with summed as (
-            select profile_id, any_value(rank) as rank, any_value(window_ns) as window_ns,
-                   any_value(exposed_comm_ns) as exposed_comm_ns,
-                   nullif(sum(dur_ns), 0) as elapsed_ns,
-                   coalesce(sum(transit_ns) filter (where method is not null), 0) as transit_ns,
-                   coalesce(sum(wait_ns) filter (where method is not null and transit_ns is not null), 0) as wait_ns,
-                   coalesce(sum(dur_ns) filter (where method is null or transit_ns is null), 0) as unknown_ns
-            from {completed_parts(db)}
-            join {COMBINED_VIEW} using (profile_id)
-            group by profile_id
-        ),
-        parts as (
-            select profile_id, rank, window_ns, exposed_comm_ns,
-                   coalesce(round(exposed_comm_ns * transit_ns / elapsed_ns), 0)::bigint as exposed_transit_ns,
-                   coalesce(round(exposed_comm_ns * wait_ns / elapsed_ns), 0)::bigint    as exposed_wait_ns,
-                   coalesce(round(exposed_comm_ns * unknown_ns / elapsed_ns), exposed_comm_ns)::bigint
-                       as exposed_unknown_ns,
-                   greatest(exposed_comm_ns - exposed_transit_ns - exposed_wait_ns - exposed_unknown_ns, 0)
-                       as exposed_idle_ns
-            from summed
-        ),
-        rated as (
-            select *,
-                   exposed_comm_ns / nullif(window_ns, 0)::double    as exposed_share_ratio,
-                   exposed_transit_ns / nullif(window_ns, 0)::double as exposed_transit_ratio,
-                   (exposed_transit_ns + exposed_unknown_ns) / nullif(window_ns, 0)::double as most_ratio
-            from parts
-        )
-        select profile_id, rank, window_ns, exposed_comm_ns, exposed_transit_ns, exposed_wait_ns, exposed_idle_ns,
-               exposed_unknown_ns, exposed_share_ratio, exposed_transit_ratio,
-               case greatest(exposed_transit_ns, exposed_wait_ns, exposed_idle_ns, exposed_unknown_ns)
-                    when exposed_transit_ns then 'transit'
-                    when exposed_wait_ns then 'wait'
-                    when exposed_idle_ns then 'idle'
-                    else 'unknown'
-               end as main_part,
-               case when {_grade("exposed_transit_ratio")} = {_grade("most_ratio")}
-                    then {_grade("exposed_transit_ratio")}
-               end as grade
-        from rated
-        order by profile_id
-    """,
-    )
+        select profile_id, any_value(rank) as rank, sum(dur_ns)::bigint as elapsed_ns,
+               coalesce(sum(transit_ns) filter (where method is not null), 0)::bigint as transit_ns,
+               coalesce(sum(wait_ns) filter (where method is not null and transit_ns is not null), 0)::bigint
+                   as wait_ns,
+               coalesce(sum(dur_ns) filter (where method is null or transit_ns is null), 0)::bigint as unknown_ns
+        from {completed_parts(db)}
+        group by profile_id
+        """,
+    ).dicts()
+    exposed = {row["profile_id"]: row for row in parts.dicts()}
+    known = [{**row, **exposed[row["profile_id"]]} for row in sums if row["profile_id"] in exposed]
+    return listed(db, [_graded(row) for row in sorted(known, key=lambda row: int(row["profile_id"]))], _TYPES)
 
 
-def _grade(ratio: str) -> str:
-    """The grade of a column, in SQL."""
-    cases = [f"when {ratio} >= {bound} then '{grade}'" for bound, grade in GRADES]
-    return f"case {' '.join(cases)} end"
+def _graded(row: dict[str, Any]) -> dict[str, Any]:
+    exposed, window, elapsed = row["exposed_comm_ns"], row["window_ns"], row["elapsed_ns"]
+    transit, wait, unknown = (_share(exposed, row[f"{name}_ns"], elapsed) for name in ("transit", "wait", "unknown"))
+    if not elapsed:
+        transit, wait, unknown = 0, 0, exposed
+    idle = max(exposed - transit - wait - unknown, 0)
+    divided = {"transit": transit, "wait": wait, "idle": idle, "unknown": unknown}
+    grade = _grade(transit / window) if window else None
+    return {
+        "profile_id": row["profile_id"],
+        "rank": row["rank"],
+        "window_ns": window,
+        "exposed_comm_ns": exposed,
+        **{f"exposed_{part}_ns": ns for part, ns in divided.items()},
+        "exposed_share_ratio": exposed / window if window else None,
+        "exposed_transit_ratio": transit / window if window else None,
+        "main_part": max(divided, key=lambda part: divided[part]),
+        "grade": grade if window and grade == _grade((transit + unknown) / window) else None,
+    }
+
+
+def _share(exposed_ns: int, part_ns: int, elapsed_ns: int) -> int:
+    """The part of the exposed time, half a nanosecond rounded up."""
+    return (2 * exposed_ns * part_ns + elapsed_ns) // (2 * elapsed_ns) if elapsed_ns else 0
+
+
+def _grade(ratio: float) -> str:
+    return next(grade for bound, grade in GRADES if ratio >= bound)
 
 
 ANALYSIS = Analysis(

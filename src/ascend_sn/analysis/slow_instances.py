@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import Result, selected
+from ascend_sn.analysis.relations import Result, selected, worked_out_once
 
 __all__ = ["ANALYSIS", "slow_instances"]
 
@@ -39,7 +40,12 @@ def slow_instances(db: DuckDBPyConnection) -> Result:
         cohort_share_ratio (of the cohort's summed time that is excess of its slow kernels); sorted by profile
         and excess.
     """
-    return selected(
+    return _once(db)(db)
+
+
+@worked_out_once
+def _once(db: DuckDBPyConnection) -> Callable[[DuckDBPyConnection], Result]:
+    found = selected(
         db,
         f"""
         with busy as (
@@ -97,6 +103,7 @@ def slow_instances(db: DuckDBPyConnection) -> Result:
         order by scored.profile_id, excess_ns desc, kernel_id
     """,
     )
+    return found.settled("slow_instances_result")
 
 
 ANALYSIS = Analysis(

@@ -102,7 +102,7 @@ def _steps(facts: Facts) -> Steps:
     )
     if not rows:
         return Steps(collected=False, state="empty", reason="nothing in the capture marks training steps")
-    counts = dict(facts.run.sql("select origin = 'inferred', count(*) from step group by 1").fetchall())
+    counts = dict(facts.run.db.execute("select origin = 'inferred', count(*) from step group by 1").fetchall())
     return Steps(
         collected=True,
         state="collected",

@@ -129,7 +129,7 @@ def _links(facts: Facts) -> tuple[list[Link], int]:
     )
     if len(links) < _LINKS_LISTED:
         return links, len(links)
-    ((count,),) = facts.run.sql(
+    ((count,),) = facts.run.db.execute(
         "select count(distinct (group_id, src_rank, dst_rank, transport)) from link where src_rank is not null"
     ).fetchall()
     return links, count
