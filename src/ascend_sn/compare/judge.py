@@ -32,6 +32,7 @@ __all__ = ["MIN_RUNS", "MIN_STEPS", "Judgement", "Method", "Verdict", "judge", "
 Reals = npt.NDArray[np.float64]
 
 Method = Literal["runs", "prediction", "steps", "none"]
+_Interval = tuple[float | None, float | None]
 
 Verdict = Literal["regression", "possible", "inconclusive", "no change", "improved"]
 
@@ -70,8 +71,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         p_value: One-sided exact rank test that the candidate is worse; null unless runs are the samples.
         variation_ratio: Coefficient of variation between the samples, the larger of both sides.
         more_runs: How many more runs per side would settle it; null where it is settled.
-        drift_ratio: Share of a run that is taken to be that of the run before it, by which the interval is wider; null
-            where runs are not the samples, or both sides were recorded in turn.
+        drift_ratio: Share of a run that is taken to be that of the run before it: what such a drift could do is no
+            regression. Null where runs are not the samples, or both sides were recorded in turn.
     """
 
     metric: str
@@ -102,14 +103,16 @@ def judge(
 ) -> Judgement | None:
     """Judge one metric; None where a run of either side does not have it.
 
-    With five runs a side their values are the samples; unless both sides were recorded in turn, the interval allows for
-    a machine that drifts. With five runs of the baseline and fewer of the candidate, the interval is that in which
-    further runs of the baseline lie; else the steady steps of all runs of a side are drawn in blocks. In both cases
-    the confidence is low. What has one value a run and varies little by itself (memory) is then judged by the
-    limit alone. Verdicts: `regression`: worse by the limit or more, and the interval is on the worse side of no change;
-    `possible`: worse by as much, but the interval is not, or there is none; `improved`: better by the limit, and the
-    interval is on that side; `no change`: the interval lies within the limit on both sides, or both sides are the same
-    data; `inconclusive`: anything else. A limit on a ratio up is met by its inverse downward.
+    With five runs a side their values are the samples; unless both sides were recorded in turn, a regression has to be
+    more than what a machine that drifts could do. With five runs of the baseline and fewer of the candidate, the
+    interval is that in which further runs of the baseline lie; else the steady steps of all runs of a side are drawn in
+    blocks. In both cases the confidence is low. What has one value a run and varies little by itself (memory) is then
+    judged by the limit alone.
+
+    Verdicts: `regression`: worse by the limit or more, and the interval is on the worse side of no change; `possible`:
+    worse by as much, but the interval is not, or there is none, or a drift could have done it; `improved`: better by
+    the limit, and the interval is on that side; `no change`: the interval lies within the limit on both sides, or both
+    sides are the same data; `inconclusive`: anything else. A limit on a ratio up is met by its inverse downward.
 
     Args:
         metric: What to judge.
@@ -132,11 +135,16 @@ def judged(
     before, after = (_Side(metric, side, has_values, SEED + at) for at, side in enumerate((base, candidate)))
     relative = metric.change == "relative"
     change = _change(before.value, after.value, relative)
+    low, high = _interval(metric, base, candidate, before, after, method)
     drift = dependence([base.runs, candidate.runs]) if by_runs and not in_turn else None
-    low, high = _interval(metric, base, candidate, before, after, method, drift)
+    with_drift = low, high
+    if drift is not None and low is not None and high is not None:
+        with_drift = _widened(float(change), low, high, base, candidate, drift, relative)
     verdict: Verdict | None = None
     if limit is not None:
-        verdict = "no change" if _same(base, candidate) else _verdict(change, low, high, limit, metric, method)
+        verdict = "no change"
+        if not _same(base, candidate):
+            verdict = _verdict(change, (low, high), with_drift, limit, metric, method)
     variation = before.variation if method == "prediction" else max(before.variation, after.variation)
     scale = 1.0 if relative else max(abs(before.value), _CLOSE)
     fewest = min(len(base.runs), len(candidate.runs))
@@ -172,19 +180,22 @@ def _method(base: Samples, candidate: Samples) -> Method:
 
 
 def _interval(
-    metric: Metric, base: Samples, candidate: Samples, before: _Side, after: _Side, method: Method, drift: float | None
-) -> tuple[float, float] | tuple[None, None]:
-    """The 95 % interval of the change; wider where a drift may have made it."""
+    metric: Metric, base: Samples, candidate: Samples, before: _Side, after: _Side, method: Method
+) -> tuple[float | None, float | None]:
+    """The 95 % interval of the change."""
     relative = metric.change == "relative"
-    change = float(_change(before.value, after.value, relative))
     if method == "prediction":
-        runs = _scaled(base.runs, relative)
-        return _around(change, prediction_margin(runs, len(candidate.runs)), relative)
+        margin = prediction_margin(_scaled(base.runs, relative), len(candidate.runs))
+        return _around(float(_change(before.value, after.value, relative)), margin, relative)
     if before.replicates is None or after.replicates is None:
         return None, None
-    low, high = interval_of(_change(before.replicates, after.replicates, relative))
-    if drift is None:
-        return low, high
+    return interval_of(_change(before.replicates, after.replicates, relative))
+
+
+def _widened(
+    change: float, low: float, high: float, base: Samples, candidate: Samples, drift: float, relative: bool
+) -> tuple[float, float]:
+    """The interval with what a drift may have added to the change."""
     factor = widening(drift)
     margin = drift_margin(_scaled(base.runs, relative), _scaled(candidate.runs, relative), drift)
     least, most = _around(change, margin, relative)
@@ -256,22 +267,26 @@ def _more_runs(
 
 
 def _verdict(
-    change: Reals, low: float | None, high: float | None, limit: float, metric: Metric, method: Method
+    change: Reals, interval: _Interval, with_drift: _Interval, limit: float, metric: Metric, method: Method
 ) -> Verdict:
-    """Decide in the direction that is worse; `best` is a change of the limit the other way."""
+    """Decide in the direction that is worse; `best` is a change of the limit the other way.
+
+    That something changed has to be sure whatever drifted; that nothing did is said by the plain interval.
+    """
     relative = metric.change == "relative"
+    (low, high), (sure_low, sure_high) = interval, with_drift
     if metric.worse == "down":
         change = -change
-        low, high = (None if end is None else -end for end in (high, low))
+        low, high, sure_low, sure_high = (None if end is None else -end for end in (high, low, sure_high, sure_low))
     best = 1 / (1 + limit) - 1 if relative else -limit
     reached, undercut = float(change) >= limit - _CLOSE, float(change) <= best + _CLOSE
     if method == "none":
         return "regression" if reached else "improved" if undercut else "no change"
-    if low is None or high is None:
+    if low is None or high is None or sure_low is None or sure_high is None:
         return "possible" if reached else "inconclusive"
     if reached:
-        return "regression" if low > 0 else "possible"
-    if undercut and high < 0:
+        return "regression" if sure_low > 0 else "possible"
+    if undercut and sure_high < 0:
         return "improved"
     return "no change" if low >= best - _CLOSE and high <= limit + _CLOSE else "inconclusive"
 

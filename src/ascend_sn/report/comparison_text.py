@@ -297,7 +297,7 @@ def _confidence(judgements: Iterable[Judgement]) -> list[Message]:
     predicted = [one.base_count for one in judged if one.method == "prediction"]
     if predicted:
         said.append(Message("compare.said.prediction", {"count": max(predicted)}))
-    if any(one.drift_ratio is not None and one.verdict in ("possible", "inconclusive") for one in judged):
+    if any(one.drift_ratio is not None and one.verdict == "possible" for one in judged):
         said.append(Message("compare.said.drift"))
     if more is not None:
         enough = all(one.method == "prediction" for one in judged if one.more_runs)
