@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -15,8 +16,10 @@ from sqlalchemy import create_engine, text
 from ascend_sn.compare.figures import RunFigures
 from ascend_sn.compare.history.store import History
 from ascend_sn.errors import HistoryError, HistoryVersionError
-from tests.integration.postgres_server import Server, programs, runner, server
+from tests.integration.postgres_server import PASSWORD, Server, programs, runner, server
+from tests.unit.cli.conftest import run as command
 from tests.unit.compare.made import run_of, work
+from tests.unit.compare.recorded import recorded, steady
 
 SERIES = "model"
 needs_server = pytest.mark.skipif(
@@ -165,6 +168,22 @@ def test_a_password_is_never_said(postgres: Server) -> None:
 
         assert "password authentication failed" in str(caught.value)
         assert "wrong-and-secret" not in f"{caught.value!r} {history.where}"
+
+
+def test_the_commands_work_and_say_no_password(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, product in (("base", 1000), ("slow", 1500)):
+        recorded(tmp_path / name, steady(product))
+    words = ("--history", place, "--series", "model")
+
+    begun = command(capsys, "gate", tmp_path / "base", *words, "--record")
+    failed = command(capsys, "gate", tmp_path / "slow", *words, "--record", "--lang", "en", "--format", "json")
+    listed = command(capsys, "history", "list", *words)
+    trend = command(capsys, "history", "trend", *words)
+
+    assert [code for code, _, _ in (begun, failed, listed, trend)] == [0, 1, 0, 0]
+    where = json.loads(failed[1])["history"]["where"]
+    assert where == place.replace(f":{PASSWORD}@", ":***@")
+    assert PASSWORD not in "".join(out + err for _, out, err in (begun, failed, listed, trend))
 
 
 @needs_server

@@ -44,7 +44,8 @@ class Database:
         url = _url_of(place)
         self._file = Path(url.database or "") if url.drivername == "sqlite" else None
         self._password = url.password
-        self.where = str(self._file) if self._file is not None else url.render_as_string(hide_password=True)
+        shown = url.set(drivername="postgresql").render_as_string(hide_password=True)
+        self.where = str(self._file) if self._file is not None else shown
         self._engine = self._engine_of(url)
         self._is_ready = False
 
