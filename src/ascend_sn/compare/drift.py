@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ascend_sn.compare.statistics import doubled_midranks
 
-__all__ = ["dependence", "drift_margin", "prediction_margin", "recorded_in_turn", "widening"]
+__all__ = ["SURE", "dependence", "drift_margin", "prediction_margin", "recorded_in_turn", "widening"]
 
 Reals = npt.NDArray[np.float64]
 
@@ -39,6 +39,9 @@ _MEDIAN: Final = 1.2533
 """Standard deviation of a median, in that of a mean."""
 
 _CONFIDENCE: Final = 0.95
+
+SURE: Final = 0.97
+"""Confidence of a prediction from which on a run beyond it is a regression: 1.5 of 100 runs lie above it by chance."""
 
 
 def recorded_in_turn(base_ns: Sequence[int | None], candidate_ns: Sequence[int | None]) -> bool:
@@ -95,21 +98,27 @@ def drift_margin(base: Reals, candidate: Reals, share: float) -> float:
     return SURE_SCORE * spread * _MEDIAN * sqrt(1 / len(base) + 1 / len(candidate)) * widening(share)
 
 
-def prediction_margin(base: Reals, count: int) -> float:
-    """Return how far from the median of some runs the mean of `count` further ones lies, at most in 95 of 100 cases."""
+def prediction_margin(base: Reals, count: int, confidence: float = _CONFIDENCE) -> float:
+    """Return how far from the median of some runs the mean of `count` further ones lies, at most.
+
+    Args:
+        base: The runs.
+        count: How many further ones.
+        confidence: Share of the cases in which they lie no further.
+    """
     if len(base) < 2:
         return float("inf")
     deviation = float(np.std(base, ddof=1))
-    return _student(len(base) - 1) * deviation * sqrt(1 / count + _MEDIAN**2 / len(base))
+    return _student(len(base) - 1, confidence) * deviation * sqrt(1 / count + _MEDIAN**2 / len(base))
 
 
 def _robust_deviation(values: Reals) -> float:
     return 1.4826 * float(np.median(np.abs(values - np.median(values))))
 
 
-def _student(freedom: int) -> float:
-    """The two-sided 95 % quantile of Student's distribution, by the expansion of Cornish and Fisher."""
-    z: float = NormalDist().inv_cdf(0.5 + _CONFIDENCE / 2)
+def _student(freedom: int, confidence: float) -> float:
+    """The two-sided quantile of Student's distribution, by the expansion of Cornish and Fisher."""
+    z: float = NormalDist().inv_cdf(0.5 + confidence / 2)
     terms = (
         (z**3 + z) / 4,
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ascend_sn.compare.drift import dependence, drift_margin, prediction_margin, recorded_in_turn, widening
+from ascend_sn.compare.drift import SURE, dependence, drift_margin, prediction_margin, recorded_in_turn, widening
 from ascend_sn.compare.figures import RunFigures
 from ascend_sn.compare.metrics import Metric, Samples
 from ascend_sn.compare.statistics import (
@@ -137,14 +137,17 @@ def judged(
     change = _change(before.value, after.value, relative)
     low, high = _interval(metric, base, candidate, before, after, method)
     drift = dependence([base.runs, candidate.runs]) if by_runs and not in_turn else None
-    with_drift = low, high
-    if drift is not None and low is not None and high is not None:
-        with_drift = _widened(float(change), low, high, base, candidate, drift, relative)
+    sure = low, high
+    if method == "prediction":
+        margin = prediction_margin(_scaled(base.runs, relative), len(candidate.runs), SURE)
+        sure = _around(float(change), margin, relative)
+    elif drift is not None and low is not None and high is not None:
+        sure = _widened(float(change), low, high, base, candidate, drift, relative)
     verdict: Verdict | None = None
     if limit is not None:
         verdict = "no change"
         if not _same(base, candidate):
-            verdict = _verdict(change, (low, high), with_drift, limit, metric, method)
+            verdict = _verdict(change, (low, high), sure, limit, metric, method)
     variation = before.variation if method == "prediction" else max(before.variation, after.variation)
     scale = 1.0 if relative else max(abs(before.value), _CLOSE)
     fewest = min(len(base.runs), len(candidate.runs))
@@ -267,14 +270,14 @@ def _more_runs(
 
 
 def _verdict(
-    change: Reals, interval: _Interval, with_drift: _Interval, limit: float, metric: Metric, method: Method
+    change: Reals, interval: _Interval, sure: _Interval, limit: float, metric: Metric, method: Method
 ) -> Verdict:
     """Decide in the direction that is worse; `best` is a change of the limit the other way.
 
     That something changed has to be sure whatever drifted; that nothing did is said by the plain interval.
     """
     relative = metric.change == "relative"
-    (low, high), (sure_low, sure_high) = interval, with_drift
+    (low, high), (sure_low, sure_high) = interval, sure
     if metric.worse == "down":
         change = -change
         low, high, sure_low, sure_high = (None if end is None else -end for end in (high, low, sure_high, sure_low))
