@@ -15,13 +15,15 @@ const DASHED = new Set(["reserved"]);
 
 export function linesOption(chart: LinesChart, group: number, theme: Theme): EChartsOption {
   const lines = chart.groups[group]?.lines ?? [];
+  const named = lines.length > 1 && lines.every((line) => line.kind === ""); // else the page has a legend
   const highest = Math.max(1, ...lines.flatMap((line) => line.y.map((value) => value ?? 0)));
   const steps = ticks(highest, chart.unit);
   const interval = steps[1] ?? highest;
   return {
     animation: false,
     textStyle: { fontFamily: theme.font },
-    grid: { left: 8, right: 18, top: 12, bottom: 46, containLabel: true },
+    grid: { left: 8, right: 18, top: named ? 34 : 12, bottom: 46, containLabel: true },
+    legend: { show: named, top: 0, left: 0, type: "plain", icon: "roundRect", itemWidth: 13, itemHeight: 13, textStyle: { color: theme.soft } },
     xAxis: {
       type: "value",
       min: "dataMin",
@@ -73,7 +75,7 @@ function tip(chart: LinesChart, group: number, at: { seriesIndex: number; dataIn
     quantityText(x, chart.xUnit),
     at.map(({ seriesIndex, dataIndex }) => ({
       label: lines[seriesIndex]?.label ?? "",
-      kind: lines[seriesIndex]?.kind ?? "",
+      kind: lines[seriesIndex]?.kind || (PLAIN[seriesIndex % PLAIN.length] ?? ""),
       value: quantityText(lines[seriesIndex]?.y[dataIndex], chart.unit),
     })),
   );

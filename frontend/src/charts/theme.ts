@@ -11,7 +11,7 @@ export interface Theme {
   hatched(kind: string): boolean;
 }
 
-const HATCHED = new Set(["free", "idle"]);
+const HATCHED = new Set(["free", "idle", "gap"]);
 
 export function themeOf(element: Element): Theme {
   const style = getComputedStyle(element);

@@ -28,7 +28,10 @@ _COARSER: Final = (1, 3, 10, 30)
 _WINDOW: Final = """
     select ts_ns, dur_ns
     from step
-    where profile_id = $profile_id and step_id = $step_id
+    where profile_id = $profile_id
+      and (step_id = $step_id and $step is null or step = $step)
+    order by ts_ns
+    limit 1
 """
 _WHOLE: Final = """
     select min(ts_ns) as ts_ns, max(ts_ns + dur_ns) - min(ts_ns) as dur_ns
@@ -149,12 +152,14 @@ def capture_length(facts: Facts) -> int | None:
 
 
 def timeline_of(facts: Facts, steps: list[MedianStep]) -> StepTimeline | None:
-    """Return the median step of the ranks that lose most time to something else than compute, each from its own start.
+    """Return one step of the ranks that lose most time to something else than compute, each from its own start.
 
-    None where no kernel ran. Where no step is marked it is the whole capture.
+    It is the median step of the rank that loses most, and the one of that number of the others. None where no kernel
+    ran. Where no step is marked it is the whole capture.
     """
     shown = sorted(steps, key=lambda step: step.compute_ns - step.window_ns)[:_PROFILES]
-    windows = [(step, window) for step in shown for window in [_window(facts, step)] if window is not None]
+    number = shown[0].step if shown else None
+    windows = [(step, window) for step in shown for window in [_window(facts, step, number)] if window is not None]
     if not windows:
         return None
     lanes: list[TimelineLane] = []
@@ -176,11 +181,11 @@ def timeline_of(facts: Facts, steps: list[MedianStep]) -> StepTimeline | None:
     )
 
 
-def _window(facts: Facts, step: MedianStep) -> _Window | None:
+def _window(facts: Facts, step: MedianStep, number: int | None) -> _Window | None:
     if step.step_id is None:
         rows = facts.table_rows(_WHOLE, _Window, profile_id=step.profile_id)
     else:
-        rows = facts.table_rows(_WINDOW, _Window, profile_id=step.profile_id, step_id=step.step_id)
+        rows = facts.table_rows(_WINDOW, _Window, profile_id=step.profile_id, step_id=step.step_id, step=number)
     return rows[0] if rows and rows[0].dur_ns > 0 else None
 
 

@@ -37,6 +37,25 @@ def test_collectives_have_a_lane_of_their_group() -> None:
     )
 
 
+def test_the_other_ranks_show_the_step_of_that_number() -> None:
+    run = DrawnRun(
+        timeline(
+            """
+            r0 step |1111222223333333|
+            r0 s1   |A...B....C......|
+            r1 step |1111111122233333|
+            r1 s1   |AAAAAAAABBBCCCCC|
+            """
+        )
+    )
+
+    found = timeline_of(run)
+
+    # The middle step of rank 0 is step 2 (5 of 4, 5, 7 ns); that of rank 1 would be step 3 (5 of 8, 3, 5).
+    assert (found.step, found.dur_ns) == (2, 5)
+    assert [[one.name for one in lane.slices] for lane in found.lanes] == [["B"], ["B"]]
+
+
 def test_short_slices_are_merged_and_counted() -> None:
     db = timeline("r0 step |1|\nr0 s9 |A|")
     db.execute("update step set dur_ns = 1000000")
