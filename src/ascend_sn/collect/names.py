@@ -125,11 +125,18 @@ class NameTable:
             if len(self.texts) >= MAX_NAMES:
                 self.refused_count += 1
                 return NOT_GIVEN
-            number = len(self.texts)
+            # A signal handler that records may add names between any two of these lines.
+            entry, start = _Entry(text), len(self.texts)
+            self.texts.append(entry)
+            number = next(place for place in range(start, len(self.texts)) if self.texts[place] is entry)
             self._pending.append(_line({"id": number, "text": text, **attributes}))
-            self.texts.append(text)
-            numbers[key] = number
-        return number
+            return numbers.setdefault(key, number)
+
+
+class _Entry(str):
+    """A text that is one object among equal ones, by which its place is found."""
+
+    __slots__ = ()
 
 
 def _line(record: Mapping[str, object]) -> bytes:
