@@ -14,7 +14,15 @@ from ascend_sn.report.html_charts import BREAKDOWN, PHASES
 from ascend_sn.report.language import Language
 from ascend_sn.report.quantities import bytes_text, count_text, duration_text, percent_text
 from ascend_sn.report.views import telling_ranks
-from ascend_sn.report.wording import coverage_text, damage_lines, health_text, rank_text, share_text
+from ascend_sn.report.wording import (
+    clocks_text,
+    coverage_text,
+    damage_lines,
+    difference_text,
+    health_text,
+    rank_text,
+    share_text,
+)
 
 __all__ = ["health_parts", "overview_parts"]
 
@@ -32,12 +40,17 @@ class _Tile:
 
 
 def health_parts(document: Document, language: Language) -> dict[str, Any]:
-    """Return the line on health, what is damaged, and what was not collected."""
+    """Return the line on health, what is damaged or differs, remarks, and what was not collected."""
     health = document.health
+    damage = damage_lines(health, language)[:_DAMAGE]
+    troubled = bool(health.damage_count or health.silent_devices)
+    clocks = clocks_text(health.clocks, language)
     return {
-        "troubled": bool(health.damage_count or health.silent_devices),
+        "troubled": troubled,
         "health": health_text(health, language),
-        "damage": damage_lines(health, language)[:_DAMAGE],
+        "damage": damage if troubled else [],
+        "differences": [difference_text(one, language) for one in health.differences[:_DAMAGE]],
+        "health_remarks": [*([] if troubled else damage), *([clocks] if clocks else [])],
         "not_collected": [coverage_text(entry, language) for entry in health.not_collected],
     }
 

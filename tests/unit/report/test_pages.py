@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from ascend_sn.report.assemble import assemble
-from ascend_sn.report.document import Document, KernelShape, KernelType, Link, MemoryOperator, Operator
+from ascend_sn.report.document import Difference, Document, KernelShape, KernelType, Link, MemoryOperator, Operator
 from ascend_sn.report.html import html_text
 from ascend_sn.report.language import CODES, Code, Language
 from ascend_sn.report.markdown import markdown_text
@@ -230,3 +230,14 @@ def test_markdown_says_what_is_absent() -> None:
     text = markdown_text(assemble(nothing(), ENGLISH), ENGLISH, View())
 
     assert "nothing was recorded" in text
+
+
+def test_captures_that_differ_are_said_before_the_verdict() -> None:
+    document = drawn_document()
+    odd = Difference(setting="config.level", usual_value="Level1", usual_count=7, other_value="Level0", other_ranks="3",
+                     other_count=1)  # fmt: skip
+    health = msgspec.structs.replace(document.health, differences=[odd])
+
+    text = html_text(msgspec.structs.replace(document, health=health), ENGLISH, View())
+
+    assert text.index("Level0") < text.index('class="card verdict"')
