@@ -40,8 +40,8 @@ _MEDIAN: Final = 1.2533
 
 _CONFIDENCE: Final = 0.95
 
-SURE: Final = 0.97
-"""Confidence of a prediction from which on a run beyond it is a regression: 1.5 of 100 runs lie above it by chance."""
+SURE: Final = 0.98
+"""Confidence of a prediction from which on a run beyond it is a regression: one of 100 runs lies above it by chance."""
 
 
 def recorded_in_turn(base_ns: Sequence[int | None], candidate_ns: Sequence[int | None]) -> bool:
