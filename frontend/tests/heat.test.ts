@@ -11,6 +11,14 @@ it("puts the median in the middle of the scale, half and twice of it at the ends
   expect(placeOf(1000, scale)).toBe(1);
 });
 
+it("reaches to the most where it is wide, so that the worst stands out among the bad", () => {
+  const scale = scaleOf([10, 20, 1000, 40, 20], true);
+
+  expect(scale).toEqual([10, 1000]);
+  expect(placeOf(1000, scale)).toBe(1);
+  expect(placeOf(100, scale)).toBeCloseTo(0.5);
+});
+
 it("keeps small differences small", () => {
   const scale = scaleOf([100, 101, 102]);
 

@@ -18,11 +18,11 @@ export function heatHeight(chart: HeatChart): number {
   return 34 + chart.rows.length * heatCell(chart) + 56;
 }
 
-/** The middle of the scale is the median: half of it is one end, twice of it the other. */
-export function scaleOf(values: number[]): [number, number] {
+/** The middle of the scale is the median: half of it is one end, twice of it the other, or the most if it is wide. */
+export function scaleOf(values: number[], wide = false): [number, number] {
   const sorted = values.filter((value) => value > 0).sort((a, b) => a - b);
   const middle = sorted[Math.floor(sorted.length / 2)] ?? 1;
-  return [middle / 2, middle * 2];
+  return [middle / 2, Math.max(middle * 2, wide ? (sorted[sorted.length - 1] ?? 0) : 0)];
 }
 
 /** Place of a value between the ends of a scale, 0 to 1, by its logarithm. */
@@ -34,7 +34,7 @@ export function placeOf(value: number, [low, high]: [number, number]): number {
 export function heatOption(chart: HeatChart, metric: number, theme: Theme): EChartsOption {
   const shown = chart.metrics[metric];
   const known = chart.cells.filter((cell) => typeof cell[metric + 2] === "number");
-  const scale = scaleOf(known.map((cell) => cell[metric + 2] as number));
+  const scale = scaleOf(known.map((cell) => cell[metric + 2] as number), shown?.wide);
   const dark = (value: number): number => (shown?.lowIsBad ? 1 - placeOf(value, scale) : placeOf(value, scale));
   const labelled = heatCell(chart) >= LABELS_FROM;
   const names = { color: theme.soft, fontSize: 12 };

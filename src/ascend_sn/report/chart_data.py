@@ -81,11 +81,12 @@ class RankingChart(msgspec.Struct, tag="ranking", tag_field="type", rename={"cum
 
 
 class HeatMetric(msgspec.Struct, rename={"low_is_bad": "lowIsBad"}):
-    """What the colour of a heat map shows; the worse end is dark."""
+    """What the colour of a heat map shows; the worse end is dark, and reaches to the worst value if it is `wide`."""
 
     label: str
     unit: Unit
     low_is_bad: bool
+    wide: bool = False
 
 
 class HeatChart(msgspec.Struct, tag="heat", tag_field="type"):

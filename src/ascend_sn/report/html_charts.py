@@ -20,7 +20,7 @@ from ascend_sn.report.chart_data import (
     StackChart,
     StackPart,
 )
-from ascend_sn.report.document import Curve, Document, Inference
+from ascend_sn.report.document import Curve, Document, Inference, RankPair
 from ascend_sn.report.html_communication import LinkSums
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable, shortened
@@ -39,6 +39,7 @@ _RANKS: Final = 256
 _PRIMITIVES: Final = 20
 _RANKED: Final = 15
 _SERIES: Final = 16
+_SIDE: Final = 32
 _NAME_WIDTH: Final = 60
 
 
@@ -51,6 +52,7 @@ def charts_of(document: Document, language: Language, links: Sequence[LinkSums])
         "steps": _steps(document, language),
         "kernels": _kernels(document, language),
         "operations": _operations(document, language),
+        "waits": _waits(document.communication.pairs, language),
         "memory": _curves(document.memory.curves, language),
         "peak": _peak(document, language),
         "latency": _latency(document.inference, language),
@@ -152,6 +154,42 @@ def _links(sums: LinkSums, language: Language) -> Chart:
         cells=[
             [sums.senders.index(source), sums.receivers.index(target), dur, size * 1e9 / dur if dur else None, size]
             for (source, target), (dur, size) in sums.pairs.items()
+        ],
+    )
+
+
+def _waits(pairs: Sequence[RankPair], language: Language) -> Chart | None:
+    """Who waits for whom, of the communicator (or the ranks of the job) in which most is waited."""
+    waited: dict[str | None, int] = {}
+    for pair in pairs:
+        waited[pair.group_id] = waited.get(pair.group_id, 0) + (pair.mean_wait_ns or 0)
+    if not any(waited.values()):
+        return None
+    group = max(waited, key=lambda group_id: waited[group_id])
+    shown = [pair for pair in pairs if pair.group_id == group and pair.src_rank != pair.dst_rank]
+    by_rank: dict[int, int] = {}
+    for pair in shown:
+        for rank in (pair.src_rank, pair.dst_rank):
+            by_rank[rank] = by_rank.get(rank, 0) + (pair.mean_wait_ns or 0)
+    ranks = sorted(sorted(by_rank, key=lambda rank: -by_rank[rank])[:_SIDE])
+    shown = [pair for pair in shown if pair.src_rank in ranks and pair.dst_rank in ranks]
+    sources, targets = sorted({pair.src_rank for pair in shown}), sorted({pair.dst_rank for pair in shown})
+    metrics = [HeatMetric(language.text("column.wait"), "ns", False, wide=True)]
+    with_peak = any(pair.bandwidth_ratio is not None for pair in shown)
+    if with_peak:
+        metrics.append(HeatMetric(language.text("column.of-peak"), "ratio", True))
+    return HeatChart(
+        rows=list(map(str, sources)),
+        columns=list(map(str, targets)),
+        metrics=metrics,
+        cells=[
+            [
+                sources.index(pair.src_rank),
+                targets.index(pair.dst_rank),
+                pair.mean_wait_ns,
+                *([pair.bandwidth_ratio] if with_peak else []),
+            ]
+            for pair in shown
         ],
     )
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ascend_sn.report.chart_data import HeatChart, LinesChart, RankingChart, ShareChart, StackChart
-from ascend_sn.report.document import Document, Inference, Link
+from ascend_sn.report.document import Document, Inference, Link, RankPair
 from ascend_sn.report.html_charts import charts_of
 from ascend_sn.report.html_communication import link_sums
 from ascend_sn.report.inference import RequestStage
@@ -74,6 +74,32 @@ def test_a_pair_without_time_has_no_bandwidth() -> None:
     heat = charts["links-0"]
     assert isinstance(heat, HeatChart)
     assert (heat.rows, heat.columns, heat.cells) == (["0"], ["1"], [[0, 0, 0, None, 8]])
+
+
+def pair_of(source: int, target: int, wait_ns: int | None, group: str | None = None) -> RankPair:
+    return RankPair(src_rank=source, dst_rank=target, group_id=group, transports=None, size_bytes=None,
+                    bandwidth_bytes_per_s=None, bandwidth_ratio=None, bandwidth_reason="no-transfers",
+                    mean_wait_ns=wait_ns)  # fmt: skip
+
+
+def test_waits_are_drawn_of_the_group_that_waits_most() -> None:
+    document = drawn_document()
+    pairs = [pair_of(0, 1, 3), pair_of(1, 0, 2), pair_of(4, 5, 70, "g"), pair_of(6, 5, None, "g")]
+    communication = msgspec.structs.replace(document.communication, pairs=pairs)
+
+    charts = charts_of(msgspec.structs.replace(document, communication=communication), ENGLISH, [])
+
+    heat = charts["waits"]
+    assert isinstance(heat, HeatChart)
+    assert (heat.rows, heat.columns) == (["4", "6"], ["5"])
+    assert heat.cells == [[0, 0, 70], [1, 0, None]]
+
+
+def test_where_nobody_waits_no_waits_are_drawn() -> None:
+    document = drawn_document()
+    communication = msgspec.structs.replace(document.communication, pairs=[pair_of(0, 1, 0)])
+
+    assert "waits" not in charts_of(msgspec.structs.replace(document, communication=communication), ENGLISH, [])
 
 
 def test_memory_curves_come_by_component_and_rank(charts: dict[str, object]) -> None:
