@@ -20,7 +20,7 @@ from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Int64
 from ascend_sn.model.trace_schema import COLUMNS, TRACE_VERSION, VERSION_KEY
 
-__all__ = ["Events", "is_trace_head", "read_events"]
+__all__ = ["Events", "read_events"]
 
 _CONTINUATION: Final = 0xFFFFFFFF
 _ALIGNMENT: Final = 8
@@ -64,11 +64,6 @@ class _Message:
     header: FlatTable
     body: int
     end: int
-
-
-def is_trace_head(head: bytes) -> bool:
-    """Whether a file starts as the recorder's does: an Arrow stream whose schema names our version key."""
-    return head.startswith(b"\xff\xff\xff\xff") and VERSION_KEY.encode() in head
 
 
 def read_events(path: Path, file: str, ledger: Ledger) -> Events:

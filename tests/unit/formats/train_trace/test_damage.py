@@ -14,8 +14,8 @@ from hypothesis import given, strategies as st
 from ascend.profiler import Profiler
 from ascend_sn.errors import EmptyInputError, FormatError
 from ascend_sn.formats.reader import Candidate
-from ascend_sn.formats.train_trace.reader import READER
-from ascend_sn.formats.train_trace.stream import is_trace_head, read_events
+from ascend_sn.formats.train_trace.reader import READER, is_trace_head
+from ascend_sn.formats.train_trace.stream import read_events
 from ascend_sn.model.ledger import Ledger
 from tests.unit.formats.train_trace.written import Writing, read, table
 
