@@ -169,6 +169,29 @@ def test_sweeps_agree_with_counting(rows_: list[tuple[int, int, int]], lo: int, 
     assert rows(intervals.sweep_segments(start, end, kind, 3, lo, hi)) == reference.segments(rows_, lo, hi)
 
 
+@given(kinds, st.integers(-5, 45), st.integers(-5, 45), st.integers(3, 6))
+def test_sweeps_of_ascending_intervals_agree_with_counting(
+    rows_: list[tuple[int, int, int]], lo: int, hi: int, kind_count: int
+) -> None:
+    rows_ = sorted(rows_)
+    start, end, kind = classed(rows_)
+
+    assert intervals.sweep(start, end, kind, kind_count, lo, hi).tolist() == reference.sweep(rows_, kind_count, lo, hi)
+
+
+@pytest.mark.parametrize("kind_count", [1, 2, 4, 5])
+def test_sweeps_at_both_ends_of_the_numbers(kind_count: int) -> None:
+    least, most = -(2**63), 2**63 - 1
+    start, end = np.array([least, least + 5, most - 9]), np.array([least + 2, least + 9, most])
+    last = kind_count - 1
+
+    sums = intervals.sweep(start, end, np.array([0, 0, last]), kind_count, least + 1, least + 12)
+    late = intervals.sweep(start, end, np.array([0, 0, last]), kind_count, most - 20, most - 1)
+
+    assert (sums[0], sums[1]) == (6, 5)  # of 11 ns the first covers 1, the second 4
+    assert (late[0], late[1 << last]) == (11, 8)
+
+
 @given(kinds, st.lists(pair, max_size=5))
 def test_windows_agree_with_one_sweep_each(rows_: list[tuple[int, int, int]], windows: list[tuple[int, int]]) -> None:
     start, end, kind = classed(rows_)

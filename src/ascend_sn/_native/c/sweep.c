@@ -5,6 +5,7 @@
 
 #include "memory.h"
 #include "sort.h"
+#include "sweep_ascending.h"
 
 #define MAX_KINDS 6
 #define SWEEP_BATCH 1024
@@ -220,7 +221,8 @@ static PyObject *sweep_sums(PyObject *module, PyObject *const *args, Py_ssize_t 
     }
     Swept out = {.sums = array_data(&a, 3)};
     Py_BEGIN_ALLOW_THREADS
-    if (lo < hi)
+    if (lo < hi && !sweep_ascending(array_data(&a, 0), array_data(&a, 1), array_data(&a, 2), (size_t)array_length(&a, 0),
+                                    (unsigned)kind_count, lo, hi, out.sums))
         state = sweep_window(&a, lo, hi, &out, kind_count);
     Py_END_ALLOW_THREADS
     arrays_release(&a);
