@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from base64 import b64encode
 from hashlib import sha256
 from pathlib import Path
@@ -90,3 +92,13 @@ def test_an_empty_run_has_a_page_too() -> None:
     page = Structure(html_text(assemble(nothing(), ENGLISH), ENGLISH, View()))
 
     assert page.unclosed == []
+
+
+def test_the_screen_loads_nothing_of_the_page() -> None:
+    code = (
+        "import sys, ascend_sn.cli.analyze, ascend_sn.report.assemble, ascend_sn.report.terminal; print(*sys.modules)"
+    )
+
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+    assert [name for name in loaded if name == "jinja2" or name.startswith("ascend_sn.report.html")] == []
