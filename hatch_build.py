@@ -192,7 +192,7 @@ def build_web(root: Path) -> bool:
     install_packages(root, npm)
     target = root / WEB
     target.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix="_web.") as scratch:
+    with tempfile.TemporaryDirectory(dir=root / FRONTEND / "node_modules", prefix=".bundle.") as scratch:
         run_npm(root, npm, "run", "build", surroundings={"ASCEND_SN_WEB_OUT": scratch})
         append_notices(root, Path(scratch) / "licenses.md")
         (Path(scratch) / WEB_STATE).write_text(json.dumps({"sources": web_state(root)}), encoding="utf-8")
