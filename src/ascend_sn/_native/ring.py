@@ -6,7 +6,6 @@ process is killed, finished rows and the spans that were open are still in the f
 
 from __future__ import annotations
 
-from array import array
 from typing import NamedTuple
 
 from ascend_sn._native import _core
@@ -145,9 +144,10 @@ class Ring:
         """Return the finished rows, oldest first, without taking them out; 44 bytes each."""
         return self._core.peek()
 
-    def peek_columns(self) -> tuple[array[int], ...]:
-        """Return the finished rows as one array per column, without taking them out."""
-        return tuple(array(kind, column) for kind, column in zip(_COLUMN_TYPES, self._core.peek_columns(), strict=True))
+    def peek_columns(self) -> tuple[memoryview[int], ...]:
+        """Return the finished rows as one array of numbers per column, without taking them out."""
+        columns = zip(_COLUMN_TYPES, self._core.peek_columns(), strict=True)
+        return tuple(memoryview(column).cast(kind) for kind, column in columns)  # type: ignore[call-overload]
 
     def release(self, count: int) -> None:
         """Give the room of the first rows back: they are safe elsewhere."""

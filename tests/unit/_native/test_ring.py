@@ -120,7 +120,7 @@ def test_rows_are_handed_out_as_columns(ring: Ring) -> None:
 
     columns = ring.peek_columns()
 
-    assert [column.typecode for column in columns] == list("Biiqqqq")
+    assert [column.format for column in columns] == list("Biiqqqq")
     assert [column.tolist() for column in columns] == [[1, 255]] + [[n, -n] for n in range(2, 8)]
 
 

@@ -44,7 +44,7 @@ def test_a_full_buffer_counts_what_it_loses() -> None:
 
     columns = buffer.peek()
     assert columns is not None
-    assert [column.typecode for column in columns] == ["B", "i", "i", "q", "q", "q", "q"]
+    assert [column.format for column in columns] == ["B", "i", "i", "q", "q", "q", "q"]
     assert columns[3].tolist() == list(range(10))
     assert (buffer.take_lost(), buffer.take_lost()) == (3, 0)
 
