@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Columns", "SpanBuffer"]
 
 Columns = tuple["Any", ...]
-"""One array (of `array` or numpy) per column of `trace_schema.COLUMNS`, in its order, all of one length."""
+"""One array (a memoryview or of numpy) per column of `trace_schema.COLUMNS`, in its order, all of one length."""
 
 Row = tuple[int, int, int, int, int, int, int]
 
