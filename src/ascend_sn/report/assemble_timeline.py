@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
@@ -134,6 +134,19 @@ class _Window(msgspec.Struct):
     dur_ns: int
 
 
+class _Offset(msgspec.Struct):
+    profile_id: int
+    offset_ns: int | None
+    error_ns: int | None
+    method: str
+
+
+class _Clock(NamedTuple):
+    offset_ns: int
+    error_ns: int | None
+    is_known: bool
+
+
 class _Row(msgspec.Struct):
     lane: str
     total_count: int
@@ -152,22 +165,26 @@ def capture_length(facts: Facts) -> int | None:
 
 
 def timeline_of(facts: Facts, steps: list[MedianStep]) -> StepTimeline | None:
-    """Return one step of the ranks that lose most time to something else than compute, each from its own start.
+    """Return one step of the ranks that lose most time to something else than compute.
 
-    It is the median step of the rank that loses most, and the one of that number of the others. None where no kernel
-    ran. Where no step is marked it is the whole capture.
+    It is the median step of the rank that loses most, and the one of that number of the others; they stand on one clock
+    where that is known, else each begins at the start of its own step. None where no kernel ran. Where no step is
+    marked it is the whole capture.
     """
     shown = sorted(steps, key=lambda step: step.compute_ns - step.window_ns)[:_PROFILES]
     number = shown[0].step if shown else None
     windows = [(step, window) for step in shown for window in [_window(facts, step, number)] if window is not None]
     if not windows:
         return None
+    clocks = _clocks(facts, windows)
+    starts = {step.profile_id: window.ts_ns - clocks[step.profile_id].offset_ns for step, window in windows}
+    origin_ns = min(starts.values())
     lanes: list[TimelineLane] = []
     for coarser in _COARSER:
         lanes = [
             lane
             for step, window in sorted(windows, key=lambda pair: (pair[0].rank is None, pair[0].rank or 0))
-            for lane in _lanes(facts, step, window, coarser)
+            for lane in _lanes(facts, step, window, starts[step.profile_id] - origin_ns, coarser)
         ]
         if sum(len(lane.slices) for lane in lanes) <= _SLICES:
             break
@@ -175,10 +192,30 @@ def timeline_of(facts: Facts, steps: list[MedianStep]) -> StepTimeline | None:
     return StepTimeline(
         scope=first.scope,
         step=first.step,
-        dur_ns=max(window.dur_ns for _, window in windows),
+        dur_ns=max(starts[step.profile_id] + window.dur_ns for step, window in windows) - origin_ns,
         profile_count=len(windows),
+        is_aligned=all(clock.is_known for clock in clocks.values()),
+        error_ns=max((clock.error_ns for clock in clocks.values() if clock.error_ns is not None), default=None),
         lanes=lanes,
     )
+
+
+def _clocks(facts: Facts, windows: list[tuple[MedianStep, _Window]]) -> dict[int, _Clock]:
+    """Return what to subtract from the times of each profile: its clock's offset, else the start of its step.
+
+    Steps of one number that lie further apart than the first is long are not the same: they are not put on one clock.
+    """
+    known = {row.profile_id: row for row in facts.rows("clock_offsets", _Offset) if row.offset_ns is not None}
+    own = {step.profile_id: _Clock(window.ts_ns, None, False) for step, window in windows}
+    if not own.keys() <= known.keys():
+        return own
+    aligned = {
+        profile_id: _Clock(row.offset_ns or 0, row.error_ns if row.method == "collectives" else None, True)
+        for profile_id, row in known.items()
+        if profile_id in own
+    }
+    starts = [window.ts_ns - aligned[step.profile_id].offset_ns for step, window in windows]
+    return aligned if max(starts) - min(starts) <= windows[0][1].dur_ns else own
 
 
 def _window(facts: Facts, step: MedianStep, number: int | None) -> _Window | None:
@@ -189,7 +226,7 @@ def _window(facts: Facts, step: MedianStep, number: int | None) -> _Window | Non
     return rows[0] if rows and rows[0].dur_ns > 0 else None
 
 
-def _lanes(facts: Facts, step: MedianStep, window: _Window, coarser: int) -> list[TimelineLane]:
+def _lanes(facts: Facts, step: MedianStep, window: _Window, shift_ns: int, coarser: int) -> list[TimelineLane]:
     made: dict[tuple[str, str], TimelineLane] = {}
     for place, source in _SOURCES:
         rows = facts.table_rows(
@@ -212,7 +249,7 @@ def _lanes(facts: Facts, step: MedianStep, window: _Window, coarser: int) -> lis
             )  # fmt: skip
             lane.slices.append(
                 TimelineSlice(
-                    name=row.name, kind=row.kind, depth=row.depth, start_ns=row.start_ns, dur_ns=row.dur_ns,
+                    name=row.name, kind=row.kind, depth=row.depth, start_ns=row.start_ns + shift_ns, dur_ns=row.dur_ns,
                     slice_count=row.slice_count, busy_ns=row.busy_ns,
                 )
             )  # fmt: skip

@@ -92,8 +92,11 @@ def timeline_note(timeline: StepTimeline, language: Language) -> str:
     what = "timeline.of-capture" if timeline.step is None else "timeline.of-step"
     step = {} if timeline.step is None else {"step": timeline.step}
     parts = [language.text(what, dur_ns=timeline.dur_ns, **step)]
-    if timeline.profile_count > 1:
-        parts.append(language.text("timeline.own-start", count=timeline.profile_count))
+    if timeline.profile_count > 1 and timeline.error_ns is not None:
+        parts.append(language.text("timeline.one-clock", ranks=timeline.profile_count, error_ns=timeline.error_ns))
+    elif timeline.profile_count > 1:
+        how = "timeline.same-clock" if timeline.is_aligned else "timeline.own-start"
+        parts.append(language.text(how, ranks=timeline.profile_count))
     if shown < every:
         parts.append(language.text("timeline.merged", shown_count=shown, every_count=every))
     return " \u00b7 ".join(parts)

@@ -10,7 +10,7 @@ __all__ = ["StepTimeline", "TimelineLane", "TimelineSlice"]
 
 
 class TimelineSlice(msgspec.Struct, kw_only=True, array_like=True):
-    """A slice, placed from the start of the step.
+    """A slice, placed from the start of the timeline.
 
     One that stands for several has the name of the longest; `busy_ns` is theirs together.
     """
@@ -36,10 +36,16 @@ class TimelineLane(msgspec.Struct, kw_only=True):
 
 
 class StepTimeline(msgspec.Struct, kw_only=True):
-    """One step of some ranks, each from its own start, reduced to what a page can show."""
+    """One step of some ranks, reduced to what a page can show.
+
+    The ranks stand on one clock where `is_aligned`, `error_ns` being what the alignment leaves open (null where they
+    share a clock); else each begins at the start of its own step.
+    """
 
     scope: Literal["step", "whole capture"]
     step: int | None
     dur_ns: int
     profile_count: int
+    is_aligned: bool
+    error_ns: int | None
     lanes: list[TimelineLane]

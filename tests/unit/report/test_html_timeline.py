@@ -52,8 +52,28 @@ def test_the_other_ranks_show_the_step_of_that_number() -> None:
     found = timeline_of(run)
 
     # The middle step of rank 0 is step 2 (5 of 4, 5, 7 ns); that of rank 1 would be step 3 (5 of 8, 3, 5).
-    assert (found.step, found.dur_ns) == (2, 5)
-    assert [[one.name for one in lane.slices] for lane in found.lanes] == [["B"], ["B"]]
+    # On the clock of their host step 2 lasts from 4 to 9 ns on rank 0, and from 8 to 11 ns on rank 1.
+    assert (found.step, found.is_aligned, found.dur_ns) == (2, True, 7)
+    assert [[(one.name, one.start_ns) for one in lane.slices] for lane in found.lanes] == [[("B", 0)], [("B", 4)]]
+
+
+def test_ranks_whose_clocks_are_unknown_begin_at_their_own_step() -> None:
+    db = timeline("r0 step |.1111....|\nr0 s1   |.A.......|\nr1 step |...11111.|\nr1 s1   |...AA....|")
+    db.execute("update profile set host = 'host ' || profile_id")
+
+    found = timeline_of(DrawnRun(db))
+
+    assert (found.is_aligned, found.dur_ns) == (False, 5)
+    assert [[(one.start_ns, one.dur_ns) for one in lane.slices] for lane in found.lanes] == [[(0, 1)], [(0, 2)]]
+    assert "each from the start of its own step" in timeline_note(found, ENGLISH)
+
+
+def test_steps_of_one_number_that_lie_far_apart_are_not_put_on_one_clock() -> None:
+    db = timeline("r0 step |11.........|\nr0 s1   |A..........|\nr1 step |.........11|\nr1 s1   |.........A.|")
+
+    found = timeline_of(DrawnRun(db))
+
+    assert (found.is_aligned, found.dur_ns) == (False, 2)
 
 
 def test_short_slices_are_merged_and_counted() -> None:
@@ -97,7 +117,7 @@ def test_the_table_says_how_busy_a_lane_is_and_its_longest_slice() -> None:
 
 
 def test_the_note_says_what_is_shown() -> None:
-    assert timeline_note(timeline_of(two_ranks()), ENGLISH).startswith("Step 1, 10 ns \u00b7 2 ranks")
+    assert timeline_note(timeline_of(two_ranks()), ENGLISH).startswith("Step 1, 10 ns \u00b7 2 ranks on the clock")
 
 
 def test_a_run_without_kernels_has_no_timeline() -> None:

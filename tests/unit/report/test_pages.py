@@ -180,7 +180,9 @@ def test_the_page_stays_below_three_megabytes_whatever_the_run(document: Documen
         operators=replace(
             document.operators, kernels=[kernel] * 5000, operators=[operator] * 5000, shapes=[shape] * 5000
         ),
-        timeline=StepTimeline(scope="step", step=1, dur_ns=200_000_000_000, profile_count=1, lanes=[lane]),
+        timeline=StepTimeline(
+            scope="step", step=1, dur_ns=200_000_000_000, profile_count=1, is_aligned=True, error_ns=None, lanes=[lane]
+        ),
         communication=replace(
             document.communication,
             links=[replace(link, src_rank=n // 70, dst_rank=n % 70) for n in range(4900)],
