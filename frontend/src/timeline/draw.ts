@@ -116,6 +116,6 @@ function drawChosen(
 /** The text, cut so that it fits; names are long, so the width is estimated before it is measured. */
 function fitted(context: CanvasRenderingContext2D, text: string, room: number): string {
   if (text.length * 8 < room || context.measureText(text).width <= room) return text;
-  const kept = Math.max(0, Math.floor((room / context.measureText(text).width) * text.length) - 1);
+  const kept = Math.max(0, Math.floor((room / context.measureText(text).width) * text.length) - 2);
   return kept > 1 ? `${text.slice(0, kept)}\u2026` : "";
 }
