@@ -225,13 +225,24 @@ def test_long_input_gives_the_same_in_any_order_of_its_rows() -> None:
     mask = (np.array([1, 2, 4]) @ busy)[50:200_000]
     expected = np.bincount(mask, minlength=8).tolist()
 
-    for order in (np.arange(20_000), np.argsort(kind, kind="stable"), random.permutation(20_000)):
+    in_turn = np.arange(20_000) % 2
+    same_starts = np.argsort(np.where(start < 150_000, 0, kind), kind="stable")
+    orders = [np.argsort(key, kind="stable") for key in (start, kind, -kind, in_turn, kind * 2 + in_turn)]
+    for order in (*orders, same_starts, random.permutation(20_000)):
         columns_ = start[order], end[order], kind[order]
         parts = intervals.sweep_segments(*columns_, 3, 50, 200_000)
 
         assert intervals.sweep(*columns_, 3, 50, 200_000).tolist() == expected
         assert np.repeat(parts[2], parts[1] - parts[0]).tolist() == mask.tolist()
         assert (parts[2][1:] != parts[2][:-1]).all()
+
+
+@pytest.mark.parametrize("equal", [1_024, 1_025, 5_000])
+def test_many_equal_starts_in_two_runs(equal: int) -> None:
+    start = np.concatenate([np.repeat([10, 20, 30], equal), np.repeat([0, 10, 25], equal)])
+    kind = np.repeat([0, 1], 3 * equal).astype(np.uint8)
+
+    assert intervals.sweep(start, start + 4, kind, 2, 0, 40).tolist() == [40 - 20, 8, 8, 4]
 
 
 def test_many_random_intervals_sort_like_numpy() -> None:
