@@ -1,8 +1,8 @@
 """PyTorch on the processor and on CUDA, through `torch.profiler`.
 
 Its results become rows by way of its own export file and the native scanner. Measured for 200,000 events with
-shapes: export 3.7 us and scan 1.7 us of processor time an event, against 15 us for asking the raw results for the same
-figures; without shapes 3.0 us and 0.9 us against 8.8 us. The export alone holds addresses, totals of the allocator
+shapes: export 3.8 us and scan 1.2 us of processor time an event, against 14 us for asking the raw results for the same
+figures; without shapes 2.5 us and 0.8 us against 10 us. The export alone holds addresses, totals of the allocator
 and the parameters of collectives.
 """
 
