@@ -2,8 +2,8 @@
 
 python benchmarks/gate_power.py [TRIALS]    (of no change; half as many of each change)
 
-The first four families of noise were named before the rule was tried on them. The rule was then changed, because drifting
-runs gave 6 % of false alarms. The other drifts were not used to choose that change.
+The first four families of noise were named before the rule was tried on them. The rule was then changed, because
+drifting runs gave 6 % of false alarms. The other drifts were not used to choose that change.
 """
 
 from __future__ import annotations
