@@ -29,6 +29,7 @@ class _Curve(msgspec.Struct):
 
 class _Module(msgspec.Struct):
     module: str
+    held_bytes: int
 
 
 def activations_of(facts: Facts, step: MedianStep, modules: Collection[str] | None = None) -> int | None:
@@ -66,16 +67,20 @@ def activations_of(facts: Facts, step: MedianStep, modules: Collection[str] | No
 
 def modules_at_peak(facts: Facts, profile_id: int) -> list[str]:
     """Return the modules that hold memory at the peak, the largest first; a part of one that is there is left out."""
-    rows = facts.query("memory_at_peak", _MODULES, _Module, profile_id=profile_id)
+    held: dict[str, int] = {}
+    for row in facts.rows(
+        "memory_at_peak", _Module, lambda row: row["profile_id"] == profile_id and row["module"] is not None
+    ):
+        held[row.module] = held.get(row.module, 0) + row.held_bytes
     found: list[str] = []
-    for row in rows:
-        if not any(row.module == path or row.module.startswith((f"{path}.", f"{path}/")) for path in found):
-            found.append(row.module)
+    for module in sorted(held, key=lambda module: (-held[module], module)):
+        if not any(module == path or module.startswith((f"{path}.", f"{path}/")) for path in found):
+            found.append(module)
     return found
 
 
 def _rise(facts: Facts, profile_id: int) -> int | None:
-    rows = facts.query("memory_leak", _CURVES, _Curve, profile_id=profile_id)
+    rows = facts.rows("memory_leak", _Curve, lambda row: row["profile_id"] == profile_id)
     rises = [
         row.last_peak_bytes - row.last_floor_bytes
         for row in rows
@@ -94,16 +99,4 @@ _OF_CAPTURE: Final = """
     from memory_event
     where profile_id = $profile_id and $step_id is null
     having count(*) > 0
-"""
-_CURVES: Final = """
-    select component, last_floor_bytes, last_peak_bytes
-    from result
-    where profile_id = $profile_id
-"""
-_MODULES: Final = """
-    select module
-    from result
-    where profile_id = $profile_id and module is not null
-    group by module
-    order by sum(held_bytes) desc, module
 """

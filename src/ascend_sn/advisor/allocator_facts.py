@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from ascend_sn.advisor.facts import Facts, asked_once, rounded
+
 if TYPE_CHECKING:
-    from ascend_sn.advisor.facts import Facts
     from ascend_sn.replay import StepGraph, Transform, Unpriced
 
 __all__ = ["AllocatorTime", "allocator_times", "calls_removed"]
@@ -29,24 +31,43 @@ class AllocatorTime(msgspec.Struct, kw_only=True):
     names: list[str]
 
 
+class _Calls(msgspec.Struct):
+    """A row of `allocator_cost`."""
+
+    profile_id: int
+    rank: int | None
+    name: str
+    calls: int
+    device_free_ns: int | None
+    steps: int
+    ns_per_step: float
+
+
+_EMPTIES: Final = re.compile("empty.*cache", re.IGNORECASE)
+
+
+@asked_once
 def allocator_times(facts: Facts) -> list[AllocatorTime]:
     """Return the profiles that call the driver's allocator within their marked steps, the longest first."""
-    return facts.query(
-        "allocator_cost",
-        """
-        select profile_id, any_value(rank) as rank, max(steps) as steps,
-               round(sum(ns_per_step))::bigint                                as ns_per_step,
-               (sum(device_free_ns) / greatest(max(steps), 1))::bigint        as device_free_ns,
-               (sum(calls) / greatest(max(steps), 1))::double                 as calls_per_step,
-               (coalesce(sum(calls) filter (where name ilike '%empty%cache%'), 0) / greatest(max(steps), 1))::double
-                                                                              as empty_cache_count,
-               list(name order by total_ns desc, name)                        as names
-        from result
-        where steps > 0
-        group by profile_id
-        order by ns_per_step desc, profile_id
-        """,
-        AllocatorTime,
+    by_profile: dict[int, list[_Calls]] = {}
+    for row in facts.rows("allocator_cost", _Calls, lambda row: row["steps"] > 0):
+        by_profile.setdefault(row.profile_id, []).append(row)
+    return sorted(map(_together, by_profile.values()), key=lambda time: (-time.ns_per_step, time.profile_id))
+
+
+def _together(rows: list[_Calls]) -> AllocatorTime:
+    """Sum the calls of one profile, whose names are sorted by their time."""
+    steps = rows[0].steps
+    free = [row.device_free_ns for row in rows if row.device_free_ns is not None]
+    return AllocatorTime(
+        profile_id=rows[0].profile_id,
+        rank=rows[0].rank,
+        steps=steps,
+        ns_per_step=rounded(sum(row.ns_per_step for row in rows)),
+        device_free_ns=round(sum(free) / steps) if free else None,
+        calls_per_step=sum(row.calls for row in rows) / steps,
+        empty_cache_count=sum(row.calls for row in rows if _EMPTIES.search(row.name)) / steps,
+        names=[row.name for row in rows],
     )
 
 

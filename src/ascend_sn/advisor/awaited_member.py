@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ascend_sn.advisor.facts import Facts
+from ascend_sn.advisor.facts import Facts, asked_once
 from ascend_sn.advisor.message import Message
 
 __all__ = ["Awaited", "awaited_member"]
@@ -12,22 +12,15 @@ __all__ = ["Awaited", "awaited_member"]
 _MOST_RATIO = 0.5
 """Share of the communication time that has to be waiting for one member before it is named."""
 
-_WAITED = """
-    select group_id is null as is_rank, dst_rank as place, sum(mean_wait_ns * wait_calls)::bigint as wait_ns
-    from result
-    where wait_calls > 0 and dst_rank not in (select src_rank from result where wait_calls > 0)
-    group by all
-    order by wait_ns desc, place
-    limit 1
-"""
 
-_ELAPSED = "select coalesce(sum(total_ns), 0)::bigint as total_ns from result"
+class _Waits(msgspec.Struct):
+    """What is wanted of a row of `rank_pairs`: how long its source waits for its destination."""
 
-
-class _Waited(msgspec.Struct):
-    is_rank: bool
-    place: int
-    wait_ns: int
+    group_id: str | None
+    src_rank: int
+    dst_rank: int
+    wait_calls: int
+    mean_wait_ns: int
 
 
 class _Elapsed(msgspec.Struct):
@@ -51,6 +44,7 @@ class Awaited(msgspec.Struct, frozen=True, kw_only=True):
         return Message("member.rank" if self.is_rank else "member.place", {"place": self.place})
 
 
+@asked_once
 def awaited_member(facts: Facts) -> Awaited | None:
     """Return the absent member that most of the communication time is waiting for, by the tasks of those present.
 
@@ -58,14 +52,23 @@ def awaited_member(facts: Facts) -> Awaited | None:
     """
     if facts.missing("rank_pairs") is not None or facts.missing("communication_summary") is not None:
         return None
-    waited = facts.query("rank_pairs", _WAITED, _Waited)
-    total_ns = sum(row.total_ns for row in facts.query("communication_summary", _ELAPSED, _Elapsed))
-    if not waited or not total_ns or waited[0].wait_ns < _MOST_RATIO * total_ns:
+    pairs = facts.rows("rank_pairs", _Waits, lambda row: row["wait_calls"])
+    present = {pair.src_rank for pair in pairs}
+    waits: dict[tuple[bool, int], int] = {}
+    for pair in pairs:
+        if pair.dst_rank not in present:
+            member = (pair.group_id is None, pair.dst_rank)
+            waits[member] = waits.get(member, 0) + pair.mean_wait_ns * pair.wait_calls
+    total_ns = sum(row.total_ns for row in facts.rows("communication_summary", _Elapsed))
+    if not waits or not total_ns:
+        return None
+    (is_rank, place), wait_ns = min(waits.items(), key=lambda item: (-item[1], item[0][1]))
+    if wait_ns < _MOST_RATIO * total_ns:
         return None
     # Tasks of several streams may wait at the same time.
     return Awaited(
-        place=waited[0].place,
-        is_rank=waited[0].is_rank,
-        wait_ns=min(waited[0].wait_ns, total_ns),
+        place=place,
+        is_rank=is_rank,
+        wait_ns=min(wait_ns, total_ns),
         total_ns=total_ns,
     )

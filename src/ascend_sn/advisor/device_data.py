@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
-if TYPE_CHECKING:
-    from ascend_sn.advisor.facts import Facts
+from ascend_sn.advisor.facts import Facts, asked_once
 
 __all__ = ["SilentDevice", "silent_devices"]
 
@@ -21,20 +20,23 @@ class SilentDevice(msgspec.Struct):
     launch_count: int
 
 
+class _Checked(msgspec.Struct):
+    """How many kernels of a profile there are to judge (A01)."""
+
+    profile_id: int
+    rows_checked: int
+
+
+@asked_once
 def silent_devices(facts: Facts) -> list[SilentDevice]:
     """Return the profiles without device records, by rank.
 
     Launches are counted by the reader of the format, which says their number where it says that kernels are missing;
     else they are the host calls that are called launches.
     """
-    silent = facts.run.sql(
-        """
-        select profile_id
-        from profile
-        where device_kind in $kinds and profile_id not in (select profile_id from kernel)
-        """,
-        kinds=list(_ACCELERATORS),
-    ).fetchall()
+    accelerated = {row["profile_id"] for row in facts.profiles if row["device_kind"] in _ACCELERATORS}
+    with_kernels = {row.profile_id for row in facts.rows("data_score", _Checked) if row.rows_checked}
+    silent = accelerated - with_kernels
     if not silent:
         return []
     return facts.table_rows(
@@ -59,5 +61,5 @@ def silent_devices(facts: Facts) -> list[SilentDevice]:
         order by profile.rank
         """,
         SilentDevice,
-        silent=[profile_id for (profile_id,) in silent],
+        silent=sorted(silent),
     )

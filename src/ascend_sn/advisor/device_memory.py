@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from ascend_sn.advisor.facts import Facts, asked_once
 from ascend_sn.model.trace_schema import CAPACITY_METRIC
 
 if TYPE_CHECKING:
-    from ascend_sn.advisor.facts import Facts
     from ascend_sn.advisor.rule import Profile
 
 __all__ = ["DeviceMemory", "device_memory", "is_of_device"]
@@ -88,8 +88,7 @@ def device_memory(facts: Facts, profiles: Iterable[Profile], default_capacity_by
     for peak in facts.rows("memory_peak", _Peak):
         if is_of_device(peak.component):
             peaks.setdefault(peak.profile_id, []).append(peak)
-    failures = {row.profile_id: row for row in facts.table_rows(_FAILURES, _Failure)}
-    logged = {row.profile_id: row.capacity_bytes for row in facts.table_rows(_LOGGED, _Capacity, name=CAPACITY_METRIC)}
+    failures, logged = _failures(facts), _logged(facts)
     found = []
     for profile in profiles:
         own, failure = peaks.get(profile.profile_id, []), failures.get(profile.profile_id)
@@ -118,6 +117,20 @@ def device_memory(facts: Facts, profiles: Iterable[Profile], default_capacity_by
 def is_of_device(component: str) -> bool:
     """Whether a memory component, or device, is memory of an accelerator and not a part of another component."""
     return not component.lower().startswith((*_OF_HOST, _MODULE_PREFIX))
+
+
+@asked_once
+def _failures(facts: Facts) -> dict[int, _Failure]:
+    """Requests for memory that failed, by profile; they are allocation events."""
+    if facts.missing("memory_by_operator") is not None:
+        return {}
+    return {row.profile_id: row for row in facts.table_rows(_FAILURES, _Failure)}
+
+
+@asked_once
+def _logged(facts: Facts) -> dict[int, int]:
+    """Capacities that programs or recorders logged, by profile."""
+    return {row.profile_id: row.capacity_bytes for row in facts.table_rows(_LOGGED, _Capacity, name=CAPACITY_METRIC)}
 
 
 def _most(values: Iterable[int | None]) -> int | None:

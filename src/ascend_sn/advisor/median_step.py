@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 import msgspec
 
+from ascend_sn.advisor.facts import Facts, Row, asked_once
 from ascend_sn.advisor.message import Message
 
-if TYPE_CHECKING:
-    from ascend_sn.advisor.facts import Facts
-
-__all__ = ["WHOLE_CAPTURE", "MedianStep", "Phases", "median_phases", "median_steps", "where"]
+__all__ = ["WHOLE_CAPTURE", "MedianStep", "Phases", "is_of", "median_phases", "median_steps", "where"]
 
 WHOLE_CAPTURE: Final = "whole capture"
 
@@ -67,9 +65,10 @@ class Phases(msgspec.Struct, kw_only=True):
     other_ns: int
 
 
+@asked_once
 def median_steps(facts: Facts) -> list[MedianStep]:
     """Return one row per profile with device work, by rank; of the whole capture where no step is marked."""
-    kinds = dict(facts.run.sql("select profile_id, device_kind from profile").fetchall())
+    kinds = {row["profile_id"]: row["device_kind"] for row in facts.profiles}
     by_profile: dict[int, list[_Step]] = {}
     for row in facts.rows("step_breakdown", _Step):
         by_profile.setdefault(row.profile_id, []).append(row)
@@ -82,6 +81,11 @@ def median_phases(facts: Facts, steps: list[MedianStep]) -> list[Phases]:
     chosen = {(step.profile_id, step.step_id) for step in steps}
     rows = [row for row in facts.rows("step_phases", _Phases) if (row.profile_id, row.step_id) in chosen]
     return [_made(Phases, row) for row in sorted(rows, key=_by_rank)]
+
+
+def is_of(row: Row, step: MedianStep) -> bool:
+    """Whether a row of an analysis by profile and step is about this step."""
+    return bool(row["profile_id"] == step.profile_id and row["step_id"] == step.step_id and row["scope"] == step.scope)
 
 
 def where(step: MedianStep, ranks: int) -> Message:

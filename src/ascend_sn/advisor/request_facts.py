@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
-if TYPE_CHECKING:
-    from ascend_sn.advisor.facts import Facts
+from ascend_sn.advisor.facts import Facts, asked_once, rounded
 
 __all__ = ["Requests", "requests"]
 
@@ -41,32 +40,59 @@ class Requests(msgspec.Struct, kw_only=True):
         return (self.copy_in_ns + self.copy_out_ns) / self.total_ns if self.total_ns else 0.0
 
 
+@asked_once
 def requests(facts: Facts) -> list[Requests]:
     """Return one entry per profile that serves requests, by profile."""
-    return facts.query("inference_latency", _REQUESTS, Requests)
+    stages: dict[int, dict[str, _Stage]] = {}
+    for row in facts.rows("inference_latency", _Stage):
+        stages.setdefault(row.profile_id, {})[row.stage] = row
+    if any(parts["total"].source != "request" for parts in stages.values()):
+        forward = {row.profile_id for row in facts.table_rows(_WITH_FORWARD, _Profile)}
+        stages = {
+            profile_id: parts
+            for profile_id, parts in stages.items()
+            if parts["total"].source == "request" or profile_id in forward
+        }
+    return [_together(stages[profile_id]) for profile_id in sorted(stages)]
 
 
-_REQUESTS: Final = """
-    with parts as (
-        select profile_id, arg_max(stage, p99_ns - p50_ns)       as slow_stage,
-               round(max(p99_ns - p50_ns))::bigint              as slow_excess_ns
-        from result
-        where stage <> 'total' and (
-            source = 'request' or profile_id in (select profile_id from operator where phase = 'forward'))
-        group by profile_id
+def _together(stages: dict[str, _Stage]) -> Requests:
+    total = stages["total"]
+    slow = max((row for row in stages.values() if row is not total), key=lambda row: row.p99_ns - row.p50_ns)
+    return Requests(
+        profile_id=total.profile_id,
+        rank=total.rank,
+        source=total.source,
+        requests=total.requests,
+        total_ns=rounded(total.mean_ns),
+        copy_in_ns=rounded(stages["copy_in"].mean_ns),
+        inference_ns=rounded(stages["inference"].mean_ns),
+        copy_out_ns=rounded(stages["copy_out"].mean_ns),
+        gap_ns=rounded(stages["gap"].mean_ns),
+        p50_ns=rounded(total.p50_ns),
+        p99_ns=rounded(total.p99_ns),
+        first_ns=total.first_ns,
+        slow_stage=slow.stage,
+        slow_excess_ns=rounded(slow.p99_ns - slow.p50_ns),
     )
-    select profile_id, any_value(rank) as rank, any_value(source) as source, max(requests) as requests,
-           round(max(mean_ns) filter (where stage = 'total'))::bigint      as total_ns,
-           round(max(mean_ns) filter (where stage = 'copy_in'))::bigint    as copy_in_ns,
-           round(max(mean_ns) filter (where stage = 'inference'))::bigint  as inference_ns,
-           round(max(mean_ns) filter (where stage = 'copy_out'))::bigint   as copy_out_ns,
-           round(max(mean_ns) filter (where stage = 'gap'))::bigint        as gap_ns,
-           round(max(p50_ns) filter (where stage = 'total'))::bigint       as p50_ns,
-           round(max(p99_ns) filter (where stage = 'total'))::bigint       as p99_ns,
-           max(first_ns) filter (where stage = 'total')                    as first_ns,
-           any_value(slow_stage) as slow_stage, any_value(slow_excess_ns) as slow_excess_ns
-    from result
-    join parts using (profile_id)
-    group by profile_id
-    order by profile_id
-"""
+
+
+class _Stage(msgspec.Struct):
+    """A row of `inference_latency`: one part of the requests of a profile."""
+
+    profile_id: int
+    rank: int | None
+    stage: str
+    source: str
+    requests: int
+    mean_ns: float
+    p50_ns: float
+    p99_ns: float
+    first_ns: int
+
+
+class _Profile(msgspec.Struct):
+    profile_id: int
+
+
+_WITH_FORWARD: Final = "select distinct profile_id from operator where phase = 'forward'"

@@ -26,7 +26,7 @@ TextPart = Literal["title", "message", "advice", "verify"]
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the table `profile`; `config` is what was configured, by name."""
+    """A row of the table `profile`; `config` is what was configured, `versions` those of the software, by name."""
 
     profile_id: int
     rank: int | None
@@ -36,6 +36,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     format: str
     world_size: int | None
     config: dict[str, Any]
+    versions: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -116,15 +117,10 @@ class Shared:
     @cached_property
     def profiles(self) -> tuple[Profile, ...]:
         """The captured processes, by rank."""
-        rows = self.facts.run.sql(
-            """
-            select profile_id, rank, host, device_kind, device_name, format, world_size, config
-            from profile
-            order by rank nulls last, profile_id
-            """
-        ).fetchall()
-        names = Profile.__struct_fields__
-        return tuple(Profile(**dict(zip(names, (*row[:-1], _config(row[-1])), strict=True))) for row in rows)
+        return tuple(
+            msgspec.convert({**row, "config": _object(row["config"]), "versions": _object(row["versions"])}, Profile)
+            for row in self.facts.profiles
+        )
 
     @cached_property
     def steps(self) -> list[MedianStep]:
@@ -139,8 +135,8 @@ class Shared:
     @cached_property
     def score(self) -> float | None:
         """The worst data score of the profiles (A01), 0 to 1."""
-        rows = self.facts.query("data_score", "select min(score) as score from result", _Score)
-        return rows[0].score if rows else None
+        scores = [row.score for row in self.facts.rows("data_score", _Score)]
+        return min((score for score in scores if score is not None), default=None)
 
     @cached_property
     def base_ns(self) -> int:
@@ -227,7 +223,7 @@ class _Score(msgspec.Struct):
     score: float | None
 
 
-def _config(text: str | None) -> dict[str, Any]:
+def _object(text: str | None) -> dict[str, Any]:
     if not text:
         return {}
     try:

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from ascend_sn.advisor.facts import Facts
+from ascend_sn.advisor.facts import Facts, asked_once
 from ascend_sn.advisor.median_step import MedianStep
 
 __all__ = ["SmallKernels", "small_kernels"]
@@ -56,8 +56,15 @@ def small_kernels(facts: Facts, step: MedianStep, small_to_ns: float, gap_to_ns:
         small_to_ns: Longest kernel that counts as short.
         gap_to_ns: A longer gap before one counts for so much: the rest has other reasons.
     """
+    return _counted(facts, step.profile_id, small_to_ns, gap_to_ns, step.step_count)
+
+
+@asked_once
+def _counted(
+    facts: Facts, profile_id: int, small_to_ns: float, gap_to_ns: float, step_count: int
+) -> SmallKernels | None:
     rows = facts.table_rows(
-        _COUNTED, SmallKernels, profile_id=step.profile_id, small=small_to_ns, gap=gap_to_ns, steps=step.step_count
+        _COUNTED, SmallKernels, profile_id=profile_id, small=small_to_ns, gap=gap_to_ns, steps=step_count
     )
     return rows[0] if rows else None
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
+from ascend_sn.advisor.facts import Facts, asked_once
 from ascend_sn.model.trace_schema import CORES_METRIC, HOST_MEMORY_METRIC, SHARED_MEMORY_METRIC, WORKERS_METRIC
-
-if TYPE_CHECKING:
-    from ascend_sn.advisor.facts import Facts
 
 __all__ = ["Surroundings", "surroundings"]
 
@@ -34,6 +30,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     shared_memory_bytes: int | None = None
 
 
+@asked_once
 def surroundings(facts: Facts) -> dict[int, Surroundings]:
     """Return what is known about every profile, by profile_id."""
     rows = facts.table_rows(

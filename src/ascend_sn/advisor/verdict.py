@@ -116,11 +116,12 @@ def _straggler(facts: Facts, steps: list[MedianStep]) -> Message | None:
     """The rank that the others wait for longest, where that costs a part of the step worth naming first."""
     if len(steps) < 2:  # nobody to wait for
         return None
-    rows = facts.query("stragglers", _STRAGGLER, _Straggler)
+    rows = facts.rows("stragglers", _Straggler, lambda row: row["is_straggler"] and row["peers"] > 1)
+    worst = min(rows, key=lambda row: (-row.caused_wait_ns, row.profile_id), default=None)
     windows = {step.profile_id: step.window_ns for step in steps}
-    if not rows or not windows.get(rows[0].profile_id):
+    if worst is None or not windows.get(worst.profile_id):
         return None
-    worst, window_ns = rows[0], windows[rows[0].profile_id]
+    window_ns = windows[worst.profile_id]
     if worst.caused_wait_ns < STRAGGLER_RATIO * window_ns:
         return None
     return Message(
@@ -175,12 +176,16 @@ def _free_time(facts: Facts, step: MedianStep, phases: list[Phases]) -> Iterator
     elif step.preparing_ns is not None and step.preparing_ns > step.free_ns / 2:
         yield Message("verdict.before-first-kernel", {"preparing_ns": step.preparing_ns})
     else:
-        causes = facts.query("free_time_causes", _CAUSE, _Cause, profile_id=step.profile_id, step_id=step.step_id)
-        yield from (
-            Message("verdict.free-cause", {"cause": free_cause(row.cause), "cause_ns": row.cause_ns})
-            for row in causes
-            if row.cause_ns > step.free_ns / 2
+        causes = facts.rows(
+            "free_time_causes",
+            _Cause,
+            lambda row: (
+                row["profile_id"] == step.profile_id and row["step_id"] == step.step_id and row["cause"] != "unknown"
+            ),
         )
+        most = min(causes, key=lambda row: (-row.cause_ns, row.cause), default=None)
+        if most is not None and most.cause_ns > step.free_ns / 2:
+            yield Message("verdict.free-cause", {"cause": free_cause(most.cause), "cause_ns": most.cause_ns})
 
 
 def _communication_limits(step: MedianStep, common: dict[str, object]) -> Message:
@@ -265,22 +270,6 @@ def _uneven_ranks(steps: list[MedianStep]) -> Iterator[Message]:
                 "lost_ns": slowest.compute_ns - round(middle),
             },
         )
-
-
-_CAUSE: Final = """
-    select cause, cause_ns
-    from result
-    where profile_id = $profile_id and step_id is not distinct from $step_id and cause <> 'unknown'
-    order by cause_ns desc, cause
-    limit 1
-"""
-_STRAGGLER: Final = """
-    select profile_id, rank, peers, own_ns, caused_wait_ns, cause
-    from result
-    where is_straggler and peers > 1
-    order by caused_wait_ns desc, profile_id
-    limit 1
-"""
 
 
 def _kind_of_capture(steps: list[MedianStep]) -> Iterator[Message]:

@@ -86,8 +86,7 @@ def assemble(run: Run, language: Language, selection: Selection | None = None) -
 
 
 def _profiles(facts: Facts) -> list[Profile]:
-    columns = ", ".join(Profile.__struct_fields__)
-    return facts.table_rows(f"select {columns} from profile order by rank nulls last, profile_id", Profile)
+    return [msgspec.convert(row, Profile) for row in facts.profiles]
 
 
 def _steps(facts: Facts) -> Steps:
@@ -102,12 +101,15 @@ def _steps(facts: Facts) -> Steps:
     )
     if not rows:
         return Steps(collected=False, state="empty", reason="nothing in the capture marks training steps")
-    counts = dict(facts.run.db.execute("select origin = 'inferred', count(*) from step group by 1").fetchall())
+    inferred = [row.origin == "inferred" for row in rows]
+    counts = {at: inferred.count(at) for at in (False, True)}
+    if len(rows) == _STEPS_LISTED:
+        counts |= dict(facts.run.db.execute("select origin = 'inferred', count(*) from step group by 1").fetchall())
     return Steps(
         collected=True,
         state="collected",
-        step_count=counts.get(False, 0),
-        inferred_count=counts.get(True, 0),
+        step_count=counts[False],
+        inferred_count=counts[True],
         rows=rows,
     )
 

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from ascend_sn.advisor.damage_facts import damage_kinds
 from ascend_sn.advisor.device_data import SilentDevice
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.report.document import Check, Clock, Coverage, Damage, Difference, Health, Ranks
@@ -30,11 +31,6 @@ class _Presence(msgspec.Struct):
     unknown_rank_count: int
 
 
-class _Counts(msgspec.Struct):
-    damage_count: int
-    note_count: int
-
-
 class _Score(msgspec.Struct):
     score: float | None
     rows_checked: int
@@ -42,23 +38,8 @@ class _Score(msgspec.Struct):
 
 def health_section(facts: Facts, silent: list[SilentDevice]) -> Health:
     """Return what is known about the quality of a run's data."""
-    (counts,) = facts.table_rows(
-        """
-        select coalesce(sum("count") filter (where severity = 'damage'), 0)::bigint as damage_count,
-               count(*) filter (where severity <> 'damage') as note_count
-        from damage
-        """,
-        _Counts,
-    )
-    damage = facts.table_rows(
-        f"""
-        select rank, file, place, kind, severity, "count", example
-        from damage
-        order by severity, "count" desc, file, place
-        limit {_ENTRIES_LISTED}
-        """,
-        Damage,
-    )
+    kinds = damage_kinds(facts)
+    damage = facts.table_rows(_LARGEST_DAMAGE, Damage) if kinds else []
     checks: dict[str, Check] = {}
     for row in facts.rows("data_quality", Check):
         if row.violations and row.check not in _OTHERWISE_SHOWN:
@@ -67,8 +48,8 @@ def health_section(facts: Facts, silent: list[SilentDevice]) -> Health:
             so_far.checked = (so_far.checked or 0) + (row.checked or 0)
     scores = facts.rows("data_score", _Score)
     return Health(
-        damage_count=counts.damage_count,
-        note_count=counts.note_count,
+        damage_count=sum(one.rows for one in kinds if one.severity == "damage"),
+        note_count=sum(one.entries for one in kinds if one.severity != "damage"),
         damage=damage,
         checks=sorted(checks.values(), key=lambda check: check.check),
         score=min((row.score for row in scores if row.score is not None), default=None),
@@ -79,6 +60,14 @@ def health_section(facts: Facts, silent: list[SilentDevice]) -> Health:
         differences=facts.rows("capture_differences", Difference)[:_ENTRIES_LISTED],
         clocks=_clocks(facts),
     )
+
+
+_LARGEST_DAMAGE: Final = f"""
+    select rank, file, place, kind, severity, "count", example
+    from damage
+    order by severity, "count" desc, file, place
+    limit {_ENTRIES_LISTED}
+"""
 
 
 def _clocks(facts: Facts) -> list[Clock]:

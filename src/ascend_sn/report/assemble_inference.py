@@ -17,5 +17,5 @@ def inference_section(facts: Facts) -> Inference | None:
     if stages or sizes:
         return Inference(collected=True, state="collected", stages=stages, batch_sizes=sizes)
     missing = facts.missing("inference_latency")
-    is_inference = any(row[0] == "inference" for row in facts.run.db.execute("select phase from profile").fetchall())
+    is_inference = any(row["phase"] == "inference" for row in facts.profiles)
     return absent(Inference, missing) if is_inference and missing is not None else None

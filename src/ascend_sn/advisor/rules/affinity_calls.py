@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
@@ -12,6 +12,7 @@ from ascend_sn.advisor.changes import operators_fused, optimizer_fused
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
+from ascend_sn.advisor.optimizer_kernels import optimizer_kernels
 from ascend_sn.advisor.rule import Claim, Context, Rule
 
 if TYPE_CHECKING:
@@ -20,15 +21,19 @@ if TYPE_CHECKING:
 
 __all__ = ["RULE"]
 
+_KERNELS_NAMED: Final = 2
+"""Kernels of the optimizer that stand beside its call."""
+
+_Number = TypeVar("_Number", int, float)
+
 
 class _Match(msgspec.Struct):
-    """A row of `affinity_matches`, of all its phases and sequences."""
+    """A row of `affinity_matches`; of all its phases and sequences together, named after the largest."""
 
     profile_id: int
     api: str
     since: str
     sequence: str
-    phase: str
     matches: int
     host_ns: int
     device_ns: int | None
@@ -37,18 +42,8 @@ class _Match(msgspec.Struct):
     module: str | None
 
 
-class _Versions(msgspec.Struct):
-    cann: str | None
-
-
 class _Count(msgspec.Struct):
     operators: int
-
-
-class _Kernel(msgspec.Struct):
-    op_type: str
-    total_ns: int
-    share_ratio: float
 
 
 def check(context: Context) -> Iterator[Claim]:
@@ -56,8 +51,7 @@ def check(context: Context) -> Iterator[Claim]:
     limits = context.limits
     steps = {step.profile_id: step for step in context.device_steps}
     seen: dict[str, str] = {}
-    training = _trains(context)
-    for match in context.facts.query("affinity_matches", _MATCHES, _Match):
+    for match in _matches(context.facts):
         step = steps.get(match.profile_id)
         if step is None or match.api in seen:
             continue
@@ -68,10 +62,10 @@ def check(context: Context) -> Iterator[Claim]:
             continue
         longer = next((api for api, sequence in seen.items() if f" {match.sequence} " in f" {sequence} "), None)
         seen[match.api] = match.sequence
-        yield _claim(context, step, match, training, longer)
+        yield _claim(context, step, match, longer)
 
 
-def _claim(context: Context, step: MedianStep, match: _Match, training: bool, longer: str | None) -> Claim:
+def _claim(context: Context, step: MedianStep, match: _Match, longer: str | None) -> Claim:
     optimizer = match.api.startswith(("torch_npu.optim.", "optimizer."))
     share = match.share_ratio or 0.0
     device_ns = round(share * step.compute_ns)
@@ -82,13 +76,14 @@ def _claim(context: Context, step: MedianStep, match: _Match, training: bool, lo
         reason = Message("suppressed.version-lacks-call", params)
     elif longer is not None:
         reason = Message("suppressed.part-of", {"api": longer})
-    elif optimizer and not training:
+    elif optimizer and not _trains(context):
         reason = Message("suppressed.not-training", {"api": match.api})
-    top = _kernels(context, step) if optimizer else []
+    top = optimizer_kernels(context.facts).get(step.profile_id, [])[:_KERNELS_NAMED] if optimizer else []
     largest: Message | str = ""
     if top:
+        kernels_ns = sum(row["total_ns"] for row in context.facts.rows_of("kernel_statistics", step.profile_id))
         kernel = {"op_type": top[0].op_type, "kernel_ns": top[0].total_ns // step.step_count}
-        largest = Message("rule.r-op-2.largest", {**kernel, "share_ratio": top[0].share_ratio})
+        largest = Message("rule.r-op-2.largest", {**kernel, "share_ratio": top[0].total_ns / kernels_ns})
     return Claim(
         params={
             "where": where(step, len(context.steps)),
@@ -135,9 +130,37 @@ def _sequence_fused(graph: StepGraph, *, facts: Facts, match: _Match) -> Transfo
     return operators_fused(graph, match.profile_id, matched_operators(facts.run.db, match.profile_id, match.api))
 
 
-def _kernels(context: Context, step: MedianStep) -> list[_Kernel]:
-    """The largest kernels of the optimizer, with their share of all computing kernels."""
-    return context.facts.table_rows(_LARGEST, _Kernel, profile_id=step.profile_id)
+def _matches(facts: Facts) -> list[_Match]:
+    """The matches of each call on each profile, those that take most first."""
+    found: dict[tuple[int, str], list[_Match]] = {}
+    for row in facts.rows("affinity_matches", _Match):
+        found.setdefault((row.profile_id, row.api), []).append(row)
+    matches = [_together(rows) for rows in found.values()]
+    return sorted(
+        matches, key=lambda row: (row.device_ns is None, -(row.device_ns or 0), -row.host_ns, row.api, row.profile_id)
+    )
+
+
+def _together(rows: list[_Match]) -> _Match:
+    largest = max(rows, key=lambda row: row.host_ns if row.device_ns is None else row.device_ns)
+    return _Match(
+        profile_id=rows[0].profile_id,
+        api=rows[0].api,
+        since=rows[0].since,
+        sequence=largest.sequence,
+        matches=sum(row.matches for row in rows),
+        host_ns=sum(row.host_ns for row in rows),
+        device_ns=_known(row.device_ns for row in rows),
+        kernels=_known(row.kernels for row in rows),
+        share_ratio=_known(row.share_ratio for row in rows),
+        module=next((row.module for row in rows if row.module is not None), None),
+    )
+
+
+def _known(values: Iterable[_Number | None]) -> _Number | None:
+    """Sum what is known; None when nothing is."""
+    known = [value for value in values if value is not None]
+    return sum(known[1:], known[0]) if known else None
 
 
 def _trains(context: Context) -> bool:
@@ -148,16 +171,9 @@ def _trains(context: Context) -> bool:
 
 def _version(context: Context, step: MedianStep) -> str | None:
     """The CANN version of a profile, where the capture has it."""
-    rows = context.facts.table_rows(
-        """
-        select coalesce(versions ->> '$.cann', versions ->> '$.CANN') as cann
-        from profile
-        where profile_id = $profile_id and json_valid(versions)
-        """,
-        _Versions,
-        profile_id=step.profile_id,
-    )
-    return rows[0].cann if rows else None
+    versions = next(one.versions for one in context.profiles if one.profile_id == step.profile_id)
+    found = next((versions[name] for name in ("cann", "CANN") if versions.get(name) is not None), None)
+    return None if found is None else str(found)
 
 
 def _older(version: str, since: str) -> bool:
@@ -172,30 +188,5 @@ def _parts(version: str) -> list[tuple[int, int]]:
         parts.append((0 if part.startswith(("RC", "T", "B", "ALPHA", "BETA")) else 1, int(digits or 0)))
     return parts
 
-
-_MATCHES: Final = """
-    select profile_id, api, any_value(since) as since, arg_max(sequence, coalesce(device_ns, host_ns)) as sequence,
-           any_value(phase) as phase, sum(matches)::bigint as matches, sum(host_ns)::bigint as host_ns,
-           sum(device_ns)::bigint as device_ns, sum(kernels)::bigint as kernels,
-           sum(share_ratio)::double as share_ratio, any_value(module) as module
-    from result
-    group by profile_id, api
-    order by sum(device_ns) desc nulls last, sum(host_ns) desc, api, profile_id
-"""
-_LARGEST: Final = """
-    with busy as (
-        select coalesce(kernel.op_type, kernel.name, '(unnamed)') as op_type, kernel.dur_ns, operator.phase
-        from kernel
-        left join (select profile_id, operator_id, phase from operator) operator using (profile_id, operator_id)
-        where profile_id = $profile_id and kind in ('compute', 'fused')
-    )
-    select op_type, sum(dur_ns)::bigint as total_ns,
-           (sum(dur_ns) / (select sum(dur_ns) from busy))::double as share_ratio
-    from busy
-    where phase = 'optimizer'
-    group by op_type
-    order by total_ns desc, op_type
-    limit 2
-"""
 
 RULE = Rule("R-OP-2", "affinity-calls", "compute", "code", check, needs=("affinity_matches",))

@@ -47,10 +47,11 @@ class _Share(msgspec.Struct, kw_only=True):
 
 
 class _Members(msgspec.Struct):
-    profile_id: int
-    present: int
-    expected: int
-    exact: bool
+    """The members of a group of which collectives were seen (A14)."""
+
+    present: int = msgspec.field(name="members_present")
+    expected: int = msgspec.field(name="members_expected")
+    exact: bool = msgspec.field(name="members_exact")
 
 
 class _Straggler(msgspec.Struct):
@@ -61,9 +62,13 @@ class _Straggler(msgspec.Struct):
 def check(context: Context) -> Iterator[Claim]:
     """Yield one claim about the bytes, one about the rest; each about the rank with the largest share."""
     limits = context.limits
-    shares = context.facts.query("communication_grade", _SHARES, _Share)
     steps = {step.profile_id: step for step in context.steps}
-    shares = [share for share in shares if share.profile_id in steps]
+    shares = [
+        share
+        for share in context.facts.rows("communication_grade", _Share, lambda row: (row["window_ns"] or 0) > 0)
+        if share.profile_id in steps
+    ]
+    shares.sort(key=lambda share: (share.rank is None, share.rank or 0, share.profile_id))
     if not shares:
         return
     most = max(shares, key=lambda share: share.exposed_transit_ratio)
@@ -150,20 +155,20 @@ def _unknown(share: _Share, step: MedianStep, ranks: int) -> Claim:
 
 
 def _members(context: Context, profile_id: int) -> _Members | None:
-    rows = context.facts.query("communication_summary", _OF_GROUP, _Members, profile_id=profile_id)
-    return rows[0] if rows else None
+    rows = context.facts.rows(
+        "communication_summary",
+        _Members,
+        lambda row: row["profile_id"] == profile_id and row["members_present"] is not None and row["members_expected"],
+    )
+    return min(rows, key=lambda row: (row.present / row.expected, -row.expected), default=None)
 
 
 def _straggler(context: Context) -> _Straggler | None:
     """The straggler that the others wait for longest (A17)."""
     if len(context.profiles) < 2:
         return None
-    rows = context.facts.query(
-        "stragglers",
-        "select rank, caused_wait_ns from result where is_straggler order by caused_wait_ns desc limit 1",
-        _Straggler,
-    )
-    return rows[0] if rows else None
+    rows = context.facts.rows("stragglers", _Straggler, lambda row: row["is_straggler"])
+    return max(rows, key=lambda row: row.caused_wait_ns, default=None)
 
 
 def _params(share: _Share, step: MedianStep, ranks: int) -> dict[str, object]:
@@ -196,20 +201,6 @@ _FIGURES: Final = (
     "exposed_idle_ns",
     "exposed_unknown_ns",
 )
-_SHARES: Final = """
-    select profile_id, rank, window_ns, exposed_comm_ns, exposed_transit_ns, exposed_wait_ns, exposed_idle_ns,
-           exposed_unknown_ns, exposed_share_ratio, exposed_transit_ratio, grade
-    from result
-    where window_ns > 0
-    order by rank nulls last, profile_id
-"""
-_OF_GROUP: Final = """
-    select profile_id, members_present as present, members_expected as expected, members_exact as exact
-    from result
-    where profile_id = $profile_id and members_present is not null and members_expected > 0
-    order by members_present / members_expected, members_expected desc
-    limit 1
-"""
 _ADVICE: Final = {
     "slight": "rule.r-comm-0.advice-slight",
     "severe": "rule.r-comm-0.advice-severe",

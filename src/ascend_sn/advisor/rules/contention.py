@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,16 +12,18 @@ from ascend_sn.advisor.communication_changes import contention_removed
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.rule import Claim, Context, Rule
 
+if TYPE_CHECKING:
+    from ascend_sn.advisor.facts import Facts
+
 __all__ = ["RULE"]
 
 
 class _Slowed(msgspec.Struct, kw_only=True):
-    """Kernels of one type that were seen both beside communication and alone (A19)."""
+    """Equal kernels that were seen both beside communication and alone (A19): how many, and their median time."""
 
     profile_id: int
-    rank: int | None
     op_type: str
-    kernels: int
+    kernels: int = msgspec.field(name="overlapped_count")
     overlapped_ns: float
     alone_ns: float
 
@@ -29,9 +31,7 @@ class _Slowed(msgspec.Struct, kw_only=True):
 def check(context: Context) -> Iterator[Claim]:
     """Yield one claim, about the rank that loses most."""
     limits = context.limits
-    rows: dict[int, list[_Slowed]] = {}
-    for row in context.facts.query("contention", _SLOWED, _Slowed):
-        rows.setdefault(row.profile_id, []).append(row)
+    rows = _by_type(context.facts)
     worst, lost_ns, ratio = None, 0, 0.0
     for step in context.steps:
         slowed = rows.get(step.profile_id, [])
@@ -69,14 +69,20 @@ def check(context: Context) -> Iterator[Claim]:
     )
 
 
-_SLOWED: Final = """
-    select profile_id, any_value(rank) as rank, op_type, sum(overlapped_count)::bigint as kernels,
-           sum(overlapped_count * overlapped_ns)::double as overlapped_ns,
-           sum(overlapped_count * alone_ns)::double as alone_ns
-    from result
-    where kind = 'compute'
-    group by profile_id, op_type
-    order by profile_id, op_type
-"""
+def _by_type(facts: Facts) -> dict[int, list[_Slowed]]:
+    """Kernels of one type together, by profile; their times are sums then."""
+    types: dict[tuple[int, str], _Slowed] = {}
+    for row in facts.rows("contention", _Slowed, lambda row: row["kind"] == "compute"):
+        own = types.setdefault((row.profile_id, row.op_type), _Slowed(
+            profile_id=row.profile_id, op_type=row.op_type, kernels=0, overlapped_ns=0.0, alone_ns=0.0
+        ))  # fmt: skip
+        own.kernels += row.kernels
+        own.overlapped_ns += row.kernels * row.overlapped_ns
+        own.alone_ns += row.kernels * row.alone_ns
+    rows: dict[int, list[_Slowed]] = {}
+    for (profile_id, _), own in sorted(types.items(), key=lambda item: item[0]):
+        rows.setdefault(profile_id, []).append(own)
+    return rows
+
 
 RULE = Rule("R-COMM-8", "contention", "communication", "config", check, needs=("contention",))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -12,37 +13,69 @@ from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule
 
+if TYPE_CHECKING:
+    from ascend_sn.advisor.facts import Row
+
 __all__ = ["RULE"]
 
 
 class _Step(msgspec.Struct, kw_only=True):
-    """A marked step: the time in which only data is loaded (A03b), and its epoch."""
+    """A marked step: the time in which only data is loaded (A03b)."""
 
     profile_id: int
     rank: int | None
-    step: int | None
-    epoch: int | None
+    step_id: int
     window_ns: int
     data_ns: int
 
 
+class _Marked(msgspec.Struct):
+    profile_id: int
+    step_id: int
+
+
+class _Epoch(msgspec.Struct):
+    step_id: int
+    epoch: int
+
+
 def check(context: Context) -> Iterator[Claim]:
     """Yield one claim, about the rank that loses most."""
+    marked = {(row.profile_id, row.step_id) for row in context.facts.rows("step_breakdown", _Marked, _is_marked)}
     by_profile: dict[int, list[_Step]] = {}
-    for step in context.facts.query("step_phases", _STEPS, _Step):
+    for step in context.facts.rows("step_phases", _Step, lambda row: (row["profile_id"], row["step_id"]) in marked):
         by_profile.setdefault(step.profile_id, []).append(step)
-    claims = [claim for steps in by_profile.values() for claim in _spikes(context, steps)]
+    claims = [
+        claim
+        for steps in by_profile.values()
+        if (places := _places(context, steps))
+        for claim in _spikes(context, steps, places)
+    ]
     if claims:
         yield max(claims, key=lambda claim: claim.at_stake_ns or 0)
 
 
-def _spikes(context: Context, steps: Sequence[_Step]) -> Iterator[Claim]:
+def _is_marked(row: Row) -> bool:
+    return bool(row["scope"] == "step" and row["origin"] != "inferred")
+
+
+def _places(context: Context, steps: Sequence[_Step]) -> list[int]:
+    """Which steps of a profile load data for much longer than the others."""
     limits = context.limits
     data_ns, window_ns = median(step.data_ns for step in steps), median(step.window_ns for step in steps)
     least_ns = max(limits["spike_from_ratio"] * data_ns, data_ns + limits["of_step_from_ratio"] * window_ns)
-    places = [at for at, step in enumerate(steps) if step.data_ns >= least_ns]
-    epochs = {step.epoch for step in steps} - {None}
-    if not places or (epochs and not all(_is_first(steps, at, limits["steps_after_start_count"]) for at in places)):
+    return [at for at, step in enumerate(steps) if step.data_ns >= least_ns]
+
+
+def _spikes(context: Context, steps: Sequence[_Step], places: Sequence[int]) -> Iterator[Claim]:
+    limits = context.limits
+    data_ns, window_ns = median(step.data_ns for step in steps), median(step.window_ns for step in steps)
+    epoch_of = {
+        row.step_id: row.epoch for row in context.facts.table_rows(_EPOCHS, _Epoch, profile_id=steps[0].profile_id)
+    }
+    by_epoch = [epoch_of.get(step.step_id) for step in steps]
+    epochs = set(by_epoch) - {None}
+    if epochs and not all(_is_first(by_epoch, at, limits["steps_after_start_count"]) for at in places):
         return
     later = [at for at in places if at > limits["steps_after_start_count"]]
     if not epochs and not _is_periodic(places):
@@ -78,10 +111,10 @@ def _spikes(context: Context, steps: Sequence[_Step]) -> Iterator[Claim]:
     )
 
 
-def _is_first(steps: Sequence[_Step], at: int, reach: float) -> bool:
+def _is_first(by_epoch: Sequence[int | None], at: int, reach: float) -> bool:
     """Whether a step is one of the first of its epoch, or the last before one: the mark may lie behind the request."""
     back = max(at - int(reach), 0)
-    starts = [steps[other].epoch != steps[at].epoch for other in range(back, min(at + 2, len(steps)))]
+    starts = [by_epoch[other] != by_epoch[at] for other in range(back, min(at + 2, len(by_epoch)))]
     return any(starts) or back == 0
 
 
@@ -91,12 +124,10 @@ def _is_periodic(places: Sequence[int]) -> bool:
     return len(gaps) >= 2 and min(gaps) > 1 and max(gaps) - min(gaps) <= 1
 
 
-_STEPS = """
-    select result.profile_id, result.rank, result.step, step.epoch, result.window_ns, result.data_ns
-    from result
-    join step using (profile_id, step_id)
-    where step.origin <> 'inferred'
-    order by result.profile_id, step.ts_ns
+_EPOCHS: Final = """
+    select step_id, epoch
+    from step
+    where profile_id = $profile_id and epoch is not null
 """
 
 RULE = Rule("R-DATA-4", "epoch-spikes", "data", "config", check, needs=("step_phases", "input_pipeline"))

@@ -36,7 +36,8 @@ def check(context: Context) -> Iterator[Claim]:
     """Yield a claim per kind of conversion, on the rank where it takes most, the largest first."""
     steps = {step.profile_id: step for step in context.device_steps}
     kinds: dict[tuple[int, str], list[_Waste]] = {}
-    for row in context.facts.query("format_waste", _LARGEST_FIRST, _Waste):
+    waste = context.facts.rows("format_waste", _Waste)
+    for row in sorted(waste, key=lambda row: (-row.total_ns, row.profile_id, row.op_type)):
         if row.profile_id in steps:
             kinds.setdefault((row.profile_id, row.kind), []).append(row)
     seen: set[str] = set()
@@ -106,11 +107,6 @@ def _fewer(graph: StepGraph, *, kept: dict[str, float]) -> Transform | Unpriced:
     return Transform("remove", Bound(tuple(pairs)), Bound(tuple(pairs)), everything)
 
 
-_LARGEST_FIRST: Final = """
-    select profile_id, kind, op_type, calls, total_ns, share_ratio, inverse_pairs, inverse_ns
-    from result
-    order by total_ns desc, profile_id, op_type
-"""
 _ADVICE: Final = {
     "format": "rule.r-op-6.advice-format",
     "transpose": "rule.r-op-6.advice-transpose",

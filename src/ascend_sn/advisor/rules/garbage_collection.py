@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -13,6 +13,7 @@ from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
 
 if TYPE_CHECKING:
+    from ascend_sn.advisor.facts import Facts
     from ascend_sn.replay import StepGraph, Transform, Unpriced
 
 __all__ = ["RULE"]
@@ -29,28 +30,47 @@ class _Collections(msgspec.Struct):
 
 
 class _Guess(msgspec.Struct):
-    """Silent stretches of a host that look like collections (A04), over all its steps."""
+    """Silent stretches of a host that look like collections (A04), in one step."""
 
     profile_id: int
-    guess_ns: int
+    cause_ns: int
 
 
 def check(context: Context) -> Iterator[Claim]:
     """Yield one claim, about the rank that loses most; where no collections were recorded, about likely ones."""
     steps = {step.profile_id: step for step in context.steps if step.window_ns > 0}
-    recorded = [row for row in context.facts.query("host_pauses", _RECORDED, _Collections) if row.profile_id in steps]
+    recorded = _recorded(context.facts, steps)
     if recorded:
         row = max(recorded, key=_lost_ns)
         step = steps[row.profile_id]
         if _lost_ns(row) >= context.limits["lost_from_ns"] * step.step_count:
             yield _collected(context, step, row)
         return
-    guessed = [row for row in context.facts.query("free_time_causes", _GUESSED, _Guess) if row.profile_id in steps]
+    guessed: dict[int, int] = {}
+    for guess in context.facts.rows(
+        "free_time_causes", _Guess, lambda row: row["cause"] == "gc_guess" and row["scope"] == "step"
+    ):
+        if guess.profile_id in steps:
+            guessed[guess.profile_id] = guessed.get(guess.profile_id, 0) + guess.cause_ns
     if guessed:
-        guess = max(guessed, key=lambda row: row.guess_ns)
-        step = steps[guess.profile_id]
-        if guess.guess_ns >= context.limits["guess_from_ratio"] * step.step_count * step.window_ns:
-            yield _likely(context, step, guess)
+        profile_id, guess_ns = max(sorted(guessed.items()), key=lambda item: item[1])
+        step = steps[profile_id]
+        if guess_ns >= context.limits["guess_from_ratio"] * step.step_count * step.window_ns:
+            yield _likely(context, step, guess_ns)
+
+
+def _recorded(facts: Facts, steps: Mapping[int, MedianStep]) -> list[_Collections]:
+    """The collections of all call sites together, by profile."""
+    found: dict[int, _Collections] = {}
+    for row in facts.rows("host_pauses", _Collections, lambda row: row["kind"] == "gc" and row["profile_id"] in steps):
+        own = found.setdefault(row.profile_id, row)
+        if own is not row:
+            own.calls += row.calls
+            own.total_ns += row.total_ns
+            own.max_ns = max(own.max_ns, row.max_ns)
+            if row.device_free_ns is not None:
+                own.device_free_ns = (own.device_free_ns or 0) + row.device_free_ns
+    return [found[profile_id] for profile_id in sorted(found)]
 
 
 def _lost_ns(row: _Collections) -> int:
@@ -78,8 +98,8 @@ def _collected(context: Context, step: MedianStep, row: _Collections) -> Claim:
     )
 
 
-def _likely(context: Context, step: MedianStep, guess: _Guess) -> Claim:
-    per_step = guess.guess_ns // step.step_count
+def _likely(context: Context, step: MedianStep, guess_ns: int) -> Claim:
+    per_step = guess_ns // step.step_count
     return Claim(
         params={
             "where": where(step, len(context.steps)),
@@ -87,7 +107,7 @@ def _likely(context: Context, step: MedianStep, guess: _Guess) -> Claim:
             "gc_ratio": per_step / step.window_ns,
         },
         location=place(step),
-        evidence=figures(step, "free_time_causes", {"gc_guess_ns": guess.guess_ns}),
+        evidence=figures(step, "free_time_causes", {"gc_guess_ns": guess_ns}),
         unpriced=Message("unpriced.only-a-guess"),
         at_stake_ns=per_step,
         texts=_LIKELY,
@@ -101,21 +121,6 @@ def _removed(graph: StepGraph) -> Transform | Unpriced:
     return gc_removed(graph)
 
 
-_RECORDED: Final = """
-    select profile_id, sum(calls)::bigint as calls, sum(total_ns)::bigint as total_ns, max(max_ns) as max_ns,
-           sum(device_free_ns)::bigint as device_free_ns
-    from result
-    where kind = 'gc'
-    group by profile_id
-    order by profile_id
-"""
-_GUESSED: Final = """
-    select profile_id, sum(cause_ns)::bigint as guess_ns
-    from result
-    where cause = 'gc_guess' and scope = 'step'
-    group by profile_id
-    order by profile_id
-"""
 _LIKELY: Final[dict[TextPart, str]] = {
     "title": "rule.r-host-3.title-likely",
     "message": "rule.r-host-3.message-likely",

@@ -9,7 +9,7 @@ import msgspec
 
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.finding import Confidence
-from ascend_sn.advisor.median_step import MedianStep, where
+from ascend_sn.advisor.median_step import MedianStep, is_of, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
 from ascend_sn.advisor.rules.host_waits import waits_per_step
@@ -37,10 +37,6 @@ class _Cause(msgspec.Struct):
     cause_ns: int
 
 
-class _Kernels(msgspec.Struct):
-    kernels: int
-
-
 class _Shapes(msgspec.Struct):
     once_ratio: float | None
 
@@ -60,9 +56,10 @@ def check(context: Context) -> Iterator[Claim]:
     reason = None
     if named is not None and named.cause_ns > limits["other_cause_from_ratio"] * bound.free_ns:
         reason = Message("suppressed.other-cause", {"cause": free_cause(named.cause), "cause_ns": named.cause_ns})
-    waits = waits_per_step(context, step)
-    if reason is None and waits >= limits["separated_from_ratio"] * _kernels_per_step(context, step):
-        reason = Message("suppressed.waits-between", {"wait_count": round(waits, 1), "rule": "R-HOST-2"})
+    if reason is None:
+        waits = waits_per_step(context, step)
+        if waits >= limits["separated_from_ratio"] * _kernels_per_step(context, step):
+            reason = Message("suppressed.waits-between", {"wait_count": round(waits, 1), "rule": "R-HOST-2"})
     once_ratio = _shapes_seen_once(context, step)
     unsteady = once_ratio is not None and once_ratio >= limits["shapes_once_from_ratio"]
     confidence: Confidence = "low" if unsteady else "high"
@@ -120,33 +117,19 @@ def _before(step: MedianStep) -> Message | str:
 
 
 def _causes(context: Context, step: MedianStep) -> list[_Cause]:
-    return context.facts.query(
-        "free_time_causes",
-        """
-        select cause, cause_ns
-        from result
-        where profile_id = $profile_id and step_id is not distinct from $step_id and scope = $scope
-        order by cause_ns desc, cause
-        """,
-        _Cause,
-        profile_id=step.profile_id,
-        step_id=step.step_id,
-        scope=step.scope,
-    )
+    causes = context.facts.rows("free_time_causes", _Cause, lambda row: is_of(row, step))
+    return sorted(causes, key=lambda row: (-row.cause_ns, row.cause))
 
 
 def _kernels_per_step(context: Context, step: MedianStep) -> float:
-    rows = context.facts.query(
-        "kernel_statistics",
-        "select coalesce(sum(calls), 0)::bigint as kernels from result where profile_id = $profile_id",
-        _Kernels,
-        profile_id=step.profile_id,
-    )
-    return rows[0].kernels / step.step_count if rows else 0.0
+    calls: int = sum(row["calls"] for row in context.facts.rows_of("kernel_statistics", step.profile_id))
+    return calls / step.step_count
 
 
 def _shapes_seen_once(context: Context, step: MedianStep) -> float | None:
     """Share of the kernel time that goes to shapes seen in one step only; None without shapes or enough steps."""
+    if step.step_count <= 2:
+        return None
     rows = context.facts.table_rows(
         """
         with groups as (
@@ -158,11 +141,9 @@ def _shapes_seen_once(context: Context, step: MedianStep) -> float | None:
         )
         select (sum(total_ns) filter (where steps = 1) / sum(total_ns))::double as once_ratio
         from groups
-        where $step_count > 2
         """,
         _Shapes,
         profile_id=step.profile_id,
-        step_count=step.step_count,
     )
     return rows[0].once_ratio if rows else None
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from ascend_sn.advisor.evidence import figures, place
+from ascend_sn.advisor.facts import Facts, asked_once
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, where
 from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
 from ascend_sn.advisor.small_kernels import small_kernels
@@ -41,7 +42,7 @@ class _Pause(msgspec.Struct):
 
 def check(context: Context) -> Iterator[Claim]:
     """Yield a claim for blocking launches, else one for the waits of the rank that waits longest."""
-    pauses = context.facts.query("host_pauses", _PAUSES, _Pause)
+    pauses = _pauses(context.facts)
     blocking = [pause for pause in pauses if pause.kind == "launch_blocking"]
     waits = [pause for pause in pauses if pause.kind != "launch_blocking"]
     steps = {step.profile_id: step for step in context.device_steps}
@@ -62,8 +63,22 @@ def check(context: Context) -> Iterator[Claim]:
 
 def waits_per_step(context: Context, step: MedianStep) -> float:
     """Return how often the host of a rank waits for its device in every step."""
-    waits = [pause for pause in context.facts.query("host_pauses", _PAUSES, _Pause) if pause.kind != "launch_blocking"]
+    waits = [pause for pause in _pauses(context.facts) if pause.kind != "launch_blocking"]
     return sum(pause.calls for pause in _regular(step, waits)) / step.step_count
+
+
+@asked_once
+def _pauses(facts: Facts) -> list[_Pause]:
+    """The waits for the device, by profile, the longest first."""
+    pauses = facts.rows("host_pauses", _Pause, lambda row: row["kind"] in ("sync", "implicit_sync", "launch_blocking"))
+    return sorted(
+        pauses,
+        key=lambda row: (row.profile_id, -row.total_ns, row.name, *_nulls_last(row.operator_name, row.site)),
+    )
+
+
+def _nulls_last(*texts: str | None) -> tuple[tuple[bool, str], ...]:
+    return tuple((text is None, text or "") for text in texts)
 
 
 def _may_be_set(context: Context, profile_id: int, waits: list[_Pause]) -> bool:
@@ -168,12 +183,6 @@ def _waits_removed(graph: StepGraph, *, names: frozenset[str]) -> Transform | Un
     return syncs_removed(graph, Where(names=names, tables=("host_call",)))
 
 
-_PAUSES: Final = """
-    select profile_id, kind, name, operator_name, site, calls, total_ns, waited_ns, device_free_ns, share_ratio
-    from result
-    where kind in ('sync', 'implicit_sync', 'launch_blocking')
-    order by profile_id, total_ns desc, name, operator_name, site
-"""
 _FRAMES: Final = """
     select frames
     from operator

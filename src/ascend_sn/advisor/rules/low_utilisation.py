@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -15,9 +15,25 @@ from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
 
 if TYPE_CHECKING:
+    from ascend_sn.advisor.facts import Facts
     from ascend_sn.replay import StepGraph, Transform, Unpriced
 
 __all__ = ["RULE"]
+
+
+class _Group(msgspec.Struct):
+    """Equal matrix operators of one rank (A12)."""
+
+    profile_id: int
+    op_type: str
+    calls: int
+    total_ns: int
+    share_ratio: float
+    utilisation_ratio: float
+    utilisation_source: str
+    bound: str | None
+    is_anomaly: bool | None
+    input_shapes: str | None
 
 
 class _Type(msgspec.Struct):
@@ -25,7 +41,6 @@ class _Type(msgspec.Struct):
 
     profile_id: int
     op_type: str
-    calls: int
     total_ns: int
     share_ratio: float
     utilisation_ratio: float
@@ -43,7 +58,7 @@ def check(context: Context) -> Iterator[Claim]:
     limits = context.limits
     steps = {step.profile_id: step for step in context.device_steps}
     seen: set[str] = set()
-    for row in context.facts.query("roofline", _BY_TYPE, _Type):
+    for row in _by_type(context.facts):
         step = steps.get(row.profile_id)
         if step is None or row.op_type in seen:
             continue
@@ -104,22 +119,43 @@ def _better_used(graph: StepGraph, *, op_type: str, ratios: tuple[float, float, 
     return typed_to_share(graph, (op_type,), ratios)
 
 
-_BY_TYPE: Final = """
-    select profile_id, op_type, sum(calls)::bigint as calls, sum(total_ns)::bigint as total_ns,
-           sum(share_ratio)::double as share_ratio,
-           (sum(utilisation_ratio * total_ns) / sum(total_ns))::double as utilisation_ratio,
-           max(utilisation_ratio)::double as best_ratio,
-           arg_max(utilisation_source, total_ns) as source,
-           (coalesce(sum(total_ns) filter (where bound = 'memory'), 0) / sum(total_ns))::double as memory_ratio,
-           (coalesce(sum(total_ns) filter (where bound = 'latency'), 0) / sum(total_ns))::double as latency_ratio,
-           (coalesce(sum(total_ns) filter (where is_anomaly), 0) / sum(total_ns))::double as anomaly_ratio,
-           (sum(total_ns) / sum(calls))::double as mean_ns,
-           coalesce(arg_max(input_shapes, total_ns), '') as shapes
-    from result
-    where family is not null and utilisation_ratio is not null and total_ns > 0
-    group by profile_id, op_type
-    order by total_ns desc, op_type, profile_id
-"""
+def _by_type(facts: Facts) -> list[_Type]:
+    """The matrix operators by profile and type, the longest first."""
+    types: dict[tuple[int, str], list[_Group]] = {}
+    for row in facts.rows(
+        "roofline",
+        _Group,
+        lambda row: row["family"] is not None and row["utilisation_ratio"] is not None and row["total_ns"] > 0,
+    ):
+        types.setdefault((row.profile_id, row.op_type), []).append(row)
+    found = [_together(rows) for rows in types.values()]
+    return sorted(found, key=lambda row: (-row.total_ns, row.op_type, row.profile_id))
+
+
+def _together(rows: list[_Group]) -> _Type:
+    total_ns = sum(row.total_ns for row in rows)
+    calls = sum(row.calls for row in rows)
+    shaped = [row for row in rows if row.input_shapes is not None]
+
+    def share(chosen: Iterable[_Group]) -> float:
+        return sum(row.total_ns for row in chosen) / total_ns
+
+    return _Type(
+        profile_id=rows[0].profile_id,
+        op_type=rows[0].op_type,
+        total_ns=total_ns,
+        share_ratio=sum(row.share_ratio for row in rows),
+        utilisation_ratio=sum(row.utilisation_ratio * row.total_ns for row in rows) / total_ns,
+        best_ratio=max(row.utilisation_ratio for row in rows),
+        source=max(rows, key=lambda row: row.total_ns).utilisation_source,
+        memory_ratio=share(row for row in rows if row.bound == "memory"),
+        latency_ratio=share(row for row in rows if row.bound == "latency"),
+        anomaly_ratio=share(row for row in rows if row.is_anomaly),
+        mean_ns=total_ns / calls,
+        shapes=max(shaped, key=lambda row: row.total_ns).input_shapes or "" if shaped else "",
+    )
+
+
 _SOURCES: Final = {
     "mac_ratio": "utilisation.mac",
     "vec_ratio": "utilisation.vec",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from ascend_sn.advisor.evidence import figures, place
-from ascend_sn.advisor.median_step import MedianStep, where
+from ascend_sn.advisor.median_step import MedianStep, is_of, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
 
@@ -28,6 +28,12 @@ class _Compiled(msgspec.Struct):
     steps: int
 
 
+class _Pause(msgspec.Struct):
+    """Compilations of one operator (A32)."""
+
+    calls: int
+
+
 class _Freed(msgspec.Struct):
     cause_ns: int
 
@@ -36,6 +42,8 @@ def check(context: Context) -> Iterator[Claim]:
     """Yield one claim, about the rank that compiles longest in its steps after the warm-up."""
     limits = context.limits
     steps = {step.profile_id: step for step in context.device_steps}
+    if not context.facts.rows("host_pauses", _Pause, lambda row: row["kind"] == "compile"):
+        return
     compiled = [row for row in _compiled(context) if row.profile_id in steps]
     if not compiled:
         return
@@ -78,19 +86,7 @@ def _compiled(context: Context) -> list[_Compiled]:
 
 def _free_ns(context: Context, step: MedianStep) -> int:
     """Free time of the device in the median step that is laid to compiling (A04)."""
-    rows = context.facts.query(
-        "free_time_causes",
-        """
-        select cause_ns
-        from result
-        where cause = 'compile' and profile_id = $profile_id and step_id is not distinct from $step_id
-              and scope = $scope
-        """,
-        _Freed,
-        profile_id=step.profile_id,
-        step_id=step.step_id,
-        scope=step.scope,
-    )
+    rows = context.facts.rows("free_time_causes", _Freed, lambda row: row["cause"] == "compile" and is_of(row, step))
     return rows[0].cause_ns if rows else 0
 
 

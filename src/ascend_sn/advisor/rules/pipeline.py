@@ -47,7 +47,7 @@ class _Stage(msgspec.Struct, kw_only=True):
 
 def check(context: Context) -> Iterator[Claim]:
     """Yield one claim about the bubble of the worst rank, and one about a stage that computes longer."""
-    rows = context.facts.query("pipeline_bubble", "select * from result where bubble_ratio is not null", _Bubble)
+    rows = context.facts.rows("pipeline_bubble", _Bubble, lambda row: row["bubble_ratio"] is not None)
     worst = max(rows, key=lambda row: row.bubble_ratio, default=None)
     if worst is not None:
         yield from _bubble(context, worst)

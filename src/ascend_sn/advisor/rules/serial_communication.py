@@ -15,11 +15,12 @@ from ascend_sn.advisor.rule import Claim, Context, Rule
 __all__ = ["RULE"]
 
 
-class _Slowdown(msgspec.Struct):
-    """Compute beside communication against the same alone (A19), and how much time that was seen in."""
+class _Compared(msgspec.Struct):
+    """Equal kernels beside communication and alone (A19): how many, and their median time."""
 
-    slowdown_ratio: float | None
-    seen_ns: float | None
+    overlapped_count: int
+    overlapped_ns: float
+    alone_ns: float
 
 
 class _Exposed(msgspec.Struct):
@@ -70,12 +71,7 @@ def check(context: Context) -> Iterator[Claim]:
 
 def _hideable_ratio(context: Context, step: MedianStep) -> float:
     """Share of the exposed communication that is not known to be waiting or idle: only that can be hidden."""
-    rows = context.facts.query(
-        "communication_grade",
-        "select exposed_comm_ns, exposed_wait_ns, exposed_idle_ns from result where profile_id = $profile_id",
-        _Exposed,
-        profile_id=step.profile_id,
-    )
+    rows = context.facts.rows("communication_grade", _Exposed, lambda row: row["profile_id"] == step.profile_id)
     if not rows or not rows[0].exposed_comm_ns:
         return 1.0
     return 1 - (rows[0].exposed_wait_ns + rows[0].exposed_idle_ns) / rows[0].exposed_comm_ns
@@ -83,21 +79,14 @@ def _hideable_ratio(context: Context, step: MedianStep) -> float:
 
 def _slowdown(context: Context, step: MedianStep) -> float | None:
     """How many times longer computing takes beside communication, where enough was seen both ways (A19)."""
-    rows = context.facts.query(
-        "contention",
-        """
-        select (sum(overlapped_count * overlapped_ns) / nullif(sum(overlapped_count * alone_ns), 0))::double
-                   as slowdown_ratio,
-               sum(overlapped_count * overlapped_ns)::double as seen_ns
-        from result
-        where kind = 'compute' and profile_id = $profile_id
-        """,
-        _Slowdown,
-        profile_id=step.profile_id,
+    rows = context.facts.rows(
+        "contention", _Compared, lambda row: row["kind"] == "compute" and row["profile_id"] == step.profile_id
     )
-    if not rows or (rows[0].seen_ns or 0) < context.limits["contention_seen_from_ratio"] * step.window_ns:
+    seen_ns = sum(row.overlapped_count * row.overlapped_ns for row in rows)
+    alone_ns = sum(row.overlapped_count * row.alone_ns for row in rows)
+    if not alone_ns or seen_ns < context.limits["contention_seen_from_ratio"] * step.window_ns:
         return None
-    return rows[0].slowdown_ratio
+    return seen_ns / alone_ns
 
 
 def _evidence(step: MedianStep, overlap_ratio: float, slowdown: float | None) -> tuple[Evidence, ...]:

@@ -41,7 +41,8 @@ def check(context: Context) -> Iterator[Claim]:
     limits = context.limits
     steps = {step.profile_id: step for step in context.device_steps}
     sums: dict[int, _Sums] = {}
-    for group in context.facts.query("roofline", _MATRIX, _Group):
+    matrix = context.facts.rows("roofline", _Group, lambda row: row["family"] is not None)
+    for group in sorted(matrix, key=_longest_first):
         dtypes = plain_dtypes(group.input_dtypes) or ()
         if group.profile_id not in steps or not any(dtypes):
             continue
@@ -83,6 +84,10 @@ def check(context: Context) -> Iterator[Claim]:
     )
 
 
+def _longest_first(group: _Group) -> tuple[int, str, bool, str, int]:
+    return -group.total_ns, group.op_type, group.input_dtypes is None, group.input_dtypes or "", group.profile_id
+
+
 def _in_half(graph: StepGraph) -> Transform | Unpriced:
     from ascend_sn.replay import lower_precision
 
@@ -90,11 +95,5 @@ def _in_half(graph: StepGraph) -> Transform | Unpriced:
 
 
 _LOW: Final = ("float16", "bfloat16", "float8", "int8")
-_MATRIX: Final = """
-    select profile_id, op_type, input_dtypes, total_ns, share_ratio
-    from result
-    where family is not null
-    order by total_ns desc, op_type, input_dtypes, profile_id
-"""
 
 RULE = Rule("R-OP-7", "single-precision", "compute", "code", check, needs=("roofline",))

@@ -33,7 +33,6 @@ class _Slow(msgspec.Struct):
     worst_ts_ns: int
     worst_step: int | None
     cohort: int
-    calls: int
 
 
 class _SlowStep(msgspec.Struct):
@@ -69,7 +68,11 @@ def _claim(context: Context, step: MedianStep, row: _Slow, per_step: int) -> Cla
             "where": where(step, len(context.steps)),
             "op_type": row.op_type,
             "slow_count": row.slow,
-            "call_count": row.calls,
+            "call_count": sum(
+                kernels["calls"]
+                for kernels in context.facts.rows_of("kernel_statistics", row.profile_id)
+                if kernels["op_type"] == row.op_type
+            ),
             "excess_ns": per_step,
             "excess_ratio": per_step / step.window_ns,
             "worst_ns": row.worst_ns,
@@ -123,10 +126,7 @@ _BY_TYPE: Final = """
     select profile_id, op_type, count(*) as slow, count(distinct step_id) as slow_steps,
            sum(excess_ns)::bigint as excess_ns,
            max(dur_ns) as worst_ns, arg_max(median_ns, dur_ns) as worst_median_ns,
-           arg_max(ts_ns, dur_ns) as worst_ts_ns, arg_max(step, dur_ns) as worst_step, max(cohort_count) as cohort,
-           (select count(*) from kernel
-            where kernel.profile_id = result.profile_id and coalesce(kernel.op_type, kernel.name) = result.op_type
-              and kind in ('compute', 'fused')) as calls
+           arg_max(ts_ns, dur_ns) as worst_ts_ns, arg_max(step, dur_ns) as worst_step, max(cohort_count) as cohort
     from result
     where step_id is not null
           or profile_id not in (select profile_id from result where step_id is not null)

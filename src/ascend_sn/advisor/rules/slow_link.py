@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["RULE"]
 
 
+class _Pattern(msgspec.Struct):
+    pattern: str
+
+
 class _Slow(msgspec.Struct, kw_only=True):
     """One culprit of a group and transport: the sender, the receiver, or the pair (A15)."""
 
@@ -37,6 +41,8 @@ class _Slow(msgspec.Struct, kw_only=True):
 
 def check(context: Context) -> Iterator[Claim]:
     """Yield one claim per culprit, the slowest first."""
+    if not context.facts.query("link_matrix", _ANY, _Pattern):
+        return
     for slow in context.facts.query("link_matrix", _CULPRITS, _Slow):
         ratio = slow.slow_bytes_per_s / slow.usual_bytes_per_s
         yield Claim(
@@ -82,6 +88,7 @@ def _as_usual(graph: StepGraph, *, group_id: str | None, ratio: float) -> Transf
     return transits_scaled(graph, ((1 + ratio) / 2, ratio, ratio), chosen=lambda one: one.group_id == group_id)
 
 
+_ANY: Final = "select pattern from result where pattern is not null limit 1"
 _CULPRITS: Final = """
     with usual as (
         select group_id, transport, median(bandwidth_bytes_per_s) as usual_bytes_per_s

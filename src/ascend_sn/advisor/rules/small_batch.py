@@ -6,7 +6,7 @@ The larger batch must fit: it is held back where the projected memory would fill
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,15 +18,24 @@ from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
 
 if TYPE_CHECKING:
+    from ascend_sn.advisor.facts import Facts
     from ascend_sn.replay import StepGraph, Transform, Unpriced
 
 __all__ = ["RULE"]
 
 
-class _Use(msgspec.Struct):
-    """How well the kernels of a profile use the chip (A12); shares of the kernel time."""
+class _Group(msgspec.Struct):
+    """Equal calls of an operator (A12)."""
 
     profile_id: int
+    total_ns: int
+    bound: str | None
+    utilisation_ratio: float | None
+
+
+class _Use(msgspec.Struct):
+    """How well the kernels of a profile use the chip; shares of the kernel time."""
+
     latency_ratio: float | None
     utilisation_ratio: float | None
 
@@ -55,8 +64,9 @@ def check(context: Context) -> Iterator[Claim]:
     ]
     if not training:
         return
-    uses = {row.profile_id: row for row in context.facts.query("roofline", _USES, _Use)}
-    moved = {row.profile_id: row for row in context.facts.query("communication_grade", _MOVED, _Communication)}
+    uses = _uses(context.facts)
+    grades = context.facts.rows("communication_grade", _Communication, lambda row: (row["window_ns"] or 0) > 0)
+    moved = {row.profile_id: row for row in grades}
 
     def fixed_ratio(step: MedianStep) -> float:
         waits_ns = max(step.free_ns - phases[step.profile_id].data_ns, 0)
@@ -94,6 +104,26 @@ def check(context: Context) -> Iterator[Claim]:
         texts=_texts(use, memory, context.limits["latency_from_ratio"]),
         confidence="medium" if memory.projected_ratio is None else "high",
     )
+
+
+def _uses(facts: Facts) -> dict[int, _Use]:
+    """How well each profile uses its chip, where that is known of half of its kernel time at least."""
+    groups: dict[int, list[_Group]] = {}
+    for group in facts.rows("roofline", _Group, lambda row: row["op_type"] is not None):
+        groups.setdefault(group.profile_id, []).append(group)
+    uses = {}
+    for profile_id, own in groups.items():
+        total_ns = sum(group.total_ns for group in own)
+        latency = [group.total_ns for group in own if group.bound == "latency"]
+        known = [(group.total_ns, group.utilisation_ratio) for group in own if group.utilisation_ratio is not None]
+        known_ns = sum(ns for ns, _ in known)
+        uses[profile_id] = _Use(
+            latency_ratio=sum(latency) / total_ns if latency and total_ns else None,
+            utilisation_ratio=sum(ns * ratio for ns, ratio in known) / known_ns
+            if known_ns and 2 * known_ns >= total_ns
+            else None,
+        )
+    return uses
 
 
 def _is_small(context: Context, step: MedianStep, use: _Use | None, fixed_ratio: float) -> bool:
@@ -178,18 +208,5 @@ def _doubled(graph: StepGraph) -> Transform | Unpriced:
 
     return batch_doubled(graph)
 
-
-_USES: Final = """
-    select profile_id,
-           (sum(total_ns) filter (where bound = 'latency') / nullif(sum(total_ns), 0))::double as latency_ratio,
-           case when sum(total_ns) filter (where utilisation_ratio is not null) * 2 >= sum(total_ns)
-                then sum(total_ns * utilisation_ratio)
-                     / nullif(sum(total_ns) filter (where utilisation_ratio is not null), 0)
-           end::double as utilisation_ratio
-    from result
-    where op_type is not null
-    group by profile_id
-"""
-_MOVED: Final = "select profile_id, exposed_transit_ratio, exposed_share_ratio from result where window_ns > 0"
 
 RULE = Rule("R-BS-1", "small-batch", "compute", "model", check, needs=("step_phases",))

@@ -32,7 +32,8 @@ class _Fit(msgspec.Struct, kw_only=True):
 def check(context: Context) -> Iterator[Claim]:
     """Yield one claim per group and operation, the one with most transit first."""
     limits = context.limits
-    for fit in context.facts.query("alpha_beta", "select * from result where fitted order by transit_ns desc", _Fit):
+    fits = context.facts.rows("alpha_beta", _Fit, lambda row: row["fitted"])
+    for fit in sorted(fits, key=lambda fit: -fit.transit_ns):
         if fit.alpha_time_ratio <= limits["alpha_above_ratio"] or fit.small_bytes_ratio < limits["small_from_ratio"]:
             continue
         yield Claim(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,8 +24,13 @@ __all__ = ["RULE"]
 
 
 class _Pattern(msgspec.Struct):
+    """A row of `fusion_candidates`."""
+
     pattern: str
+    op_types: str
     instances: int
+    before_ns: int
+    saving_ns: float | None
 
 
 def check(context: Context) -> Iterator[Claim]:
@@ -41,7 +46,12 @@ def check(context: Context) -> Iterator[Claim]:
     if not found:
         return
     step, small = max(found, key=lambda pair: pair[1].step_ns)
-    patterns = context.facts.query("fusion_candidates", _PATTERNS, _Pattern, profile_id=step.profile_id)
+    patterns = context.facts.rows(
+        "fusion_candidates",
+        _Pattern,
+        lambda row: row["profile_id"] == step.profile_id and row["state"] == "candidate",
+    )
+    patterns.sort(key=lambda row: (row.saving_ns is None, -(row.saving_ns or 0), -row.before_ns, row.op_types))
     best = next(iter(patterns), None)
     fusible = "" if best is None else Message(
         "rule.r-op-1.pattern", {"pattern": best.pattern, "instance_count": best.instances}
@@ -90,13 +100,5 @@ def _fused(graph: StepGraph, *, facts: Facts, profile_id: int) -> Transform | Un
             instances.setdefault((row["op_types"], row["instance"]), []).append(row["kernel_id"])
     return kernels_fused(graph, profile_id, list(instances.values()))
 
-
-_PATTERNS: Final = """
-    select pattern, instances
-    from result
-    where profile_id = $profile_id and state = 'candidate'
-    order by saving_ns desc nulls last, before_ns desc, op_types
-    limit 10
-"""
 
 RULE = Rule("R-OP-1", "small-operators", "compute", "code", check)

@@ -52,7 +52,7 @@ def check(context: Context) -> Iterator[Claim]:
     limits = context.limits
     # Ranks that never meet do not wait for each other.
     windows = {step.profile_id: step.window_ns for step in context.steps if step.communication_ns > 0}
-    rows = [row for row in context.facts.query("stragglers", "select * from result where is_straggler", _Row)]
+    rows = context.facts.rows("stragglers", _Row, lambda row: row["is_straggler"])
     for row in sorted(rows, key=lambda row: -row.lost_ns):
         if row.profile_id not in windows:
             continue

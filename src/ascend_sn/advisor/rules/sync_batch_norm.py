@@ -27,8 +27,14 @@ class _Found(msgspec.Struct, kw_only=True):
     kernel_ids: list[int]
 
 
+class _Norm(msgspec.Struct):
+    """A profile in which synchronised batch norm ran."""
+
+    profile_id: int
+
+
 class _Exposed(msgspec.Struct):
-    """How much of the communication of a profile is exposed (A14)."""
+    """How much of the communication of one kind is exposed on a profile (A14)."""
 
     exposed_ns: int | None
     total_ns: int | None
@@ -38,14 +44,16 @@ def check(context: Context) -> Iterator[Claim]:
     """Yield one claim, about the rank on which they take longest."""
     limits = context.limits
     steps = {step.profile_id: step for step in context.steps}
+    if not context.facts.table_rows(_ANY, _Norm):
+        return
     found = [row for row in context.facts.table_rows(_ASKED_FOR, _Found) if row.profile_id in steps]
     worst = max(found, key=lambda row: row.total_ns, default=None)
     if worst is None:
         return
     step = steps[worst.profile_id]
     calls = worst.calls / step.step_count
-    exposed = context.facts.query("communication_summary", _EXPOSED, _Exposed, profile_id=worst.profile_id)
-    share = (exposed[0].exposed_ns or 0) / (exposed[0].total_ns or 1) if exposed else 0.0
+    moved = context.facts.rows("communication_summary", _Exposed, lambda row: row["profile_id"] == worst.profile_id)
+    share = sum(row.exposed_ns or 0 for row in moved) / (sum(row.total_ns or 0 for row in moved) or 1)
     exposed_ns = round(min(share, 1.0) * worst.total_ns / step.step_count)
     if calls <= limits["calls_above_count"] or exposed_ns < limits["exposed_from_ratio"] * step.window_ns:
         return
@@ -78,11 +86,13 @@ def _fewer(graph: StepGraph, *, kernel_ids: frozenset[int], profile_id: int) -> 
     return Transform.of("W6", (Bound((Scale(at, ratio),)) for ratio in (0.75, 0.5, 0.0)))
 
 
-_ASKED_FOR: Final = """
+_NAMED: Final = "name ilike '%sync%batch%norm%' or module ilike '%sync%batch%norm%'"
+_ANY: Final = f"select profile_id from operator where {_NAMED} limit 1"
+_ASKED_FOR: Final = f"""
     with norm as (
         select profile_id, thread, ts_ns, ts_ns + dur_ns as end_ns
         from operator
-        where name ilike '%sync%batch%norm%' or module ilike '%sync%batch%norm%'
+        where {_NAMED}
     )
     select collective.profile_id, any_value(collective.rank) as rank, count(distinct collective.collective_id) as calls,
            sum(collective.dur_ns)::bigint as total_ns, list(distinct collective.kernel_id) as kernel_ids
@@ -92,11 +102,6 @@ _ASKED_FOR: Final = """
     semi join norm on norm.profile_id = launcher.profile_id and norm.thread = launcher.thread
         and launcher.ts_ns >= norm.ts_ns and launcher.ts_ns < norm.end_ns
     group by collective.profile_id
-"""
-_EXPOSED: Final = """
-    select sum(exposed_ns)::bigint as exposed_ns, sum(total_ns)::bigint as total_ns
-    from result
-    where profile_id = $profile_id
 """
 
 RULE = Rule("R-BN-1", "synchronised-batch-norm", "communication", "model", check, needs=("communication_summary",))

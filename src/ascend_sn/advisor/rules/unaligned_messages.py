@@ -16,6 +16,10 @@ from ascend_sn.advisor.rule import Claim, Context, Rule
 __all__ = ["RULE"]
 
 
+class _Transit(msgspec.Struct):
+    transit_ns: int
+
+
 class _Compared(msgspec.Struct, kw_only=True):
     """Unaligned calls of one group and operation, and the aligned ones of a like size beside them (A14)."""
 
@@ -33,8 +37,12 @@ def check(context: Context) -> Iterator[Claim]:
     limits = context.limits
     windows = {step.profile_id: step.window_ns * step.step_count for step in context.steps}
     whole_ns = sum(windows.values())
+    least_ns = limits["transit_from_ratio"] * whole_ns
+    unaligned = context.facts.query("collective_parts", _UNALIGNED, _Transit) if whole_ns else []
+    if all(row.transit_ns < least_ns for row in unaligned):
+        return
     for row in context.facts.query("collective_parts", _COMPARED, _Compared):
-        if not whole_ns or row.transit_ns < limits["transit_from_ratio"] * whole_ns:
+        if row.transit_ns < least_ns:
             continue
         usual = row.aligned_bytes_per_s
         ratio = None if usual is None else row.unaligned_bytes_per_s / usual
@@ -65,6 +73,12 @@ def check(context: Context) -> Iterator[Claim]:
         )
 
 
+_UNALIGNED: Final = """
+    select sum(transit_ns)::bigint as transit_ns
+    from result
+    where size_bytes > 0 and transit_ns > 0 and size_bytes % 512 <> 0
+    group by group_id, op
+"""
 _COMPARED: Final = """
     with by_size as (
         select group_id, op, size_bytes, size_bytes % 512 = 0 as aligned, count(*) as calls,

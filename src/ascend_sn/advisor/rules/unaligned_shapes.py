@@ -28,7 +28,7 @@ class _Group(msgspec.Struct):
     op_type: str
     family: str
     input_shapes: str
-    input_dtypes: str
+    input_dtypes: str | None
     total_ns: int
     share_ratio: float
     flops: int | None
@@ -40,9 +40,13 @@ def check(context: Context) -> Iterator[Claim]:
     limits = context.limits
     steps = {step.profile_id: step for step in context.device_steps if _has_blocks(context, step)}
     groups: dict[tuple[int, str], list[_Group]] = {}
-    for group in context.facts.query("roofline", _GROUPS, _Group):
-        if group.profile_id in steps:
-            groups.setdefault((group.profile_id, group.op_type), []).append(group)
+    matrix = context.facts.rows(
+        "roofline",
+        _Group,
+        lambda row: row["profile_id"] in steps and row["family"] in _FAMILIES and row["input_shapes"] is not None,
+    )
+    for group in sorted(matrix, key=lambda group: (-group.total_ns, group.op_type, group.input_shapes)):
+        groups.setdefault((group.profile_id, group.op_type), []).append(group)
     seen: set[str] = set()
     for (profile_id, op_type), own in sorted(groups.items(), key=lambda item: -sum(one.total_ns for one in item[1])):
         odd = [group for group in own if padding_ratio(group.family, group.input_shapes, limits) > 0]
@@ -136,12 +140,6 @@ def _aligned(graph: StepGraph, *, op_type: str, ratio: float) -> Transform | Unp
     return typed_to_share(graph, (op_type,), (min(1.0, (1 + ratio) / 2), ratio, ratio))
 
 
-_GROUPS: Final = """
-    select profile_id, op_type, family, input_shapes, coalesce(input_dtypes, '') as input_dtypes, total_ns,
-           share_ratio, flops, flops_per_s
-    from result
-    where family in ('matmul', 'grouped_matmul', 'attention') and input_shapes is not null
-    order by total_ns desc, op_type, input_shapes
-"""
+_FAMILIES: Final = ("matmul", "grouped_matmul", "attention")
 
 RULE = Rule("R-OP-5", "unaligned-shapes", "compute", "model", check, needs=("roofline",))

@@ -19,7 +19,6 @@ class _Share(msgspec.Struct, kw_only=True):
 
     profile_id: int
     rank: int | None
-    exposed_transit_ns: int
     exposed_transit_ratio: float
 
 
@@ -30,8 +29,8 @@ class _Bytes(msgspec.Struct):
 
 def check(context: Context) -> Iterator[Claim]:
     """Yield one claim, about the rank whose transit is exposed most."""
-    rows = context.facts.query("communication_grade", _SHARES, _Share)
-    worst = max(rows, key=lambda row: row.exposed_transit_ratio, default=None)
+    rows = context.facts.rows("communication_grade", _Share, lambda row: row["exposed_transit_ratio"] is not None)
+    worst = max(sorted(rows, key=_by_rank), key=lambda row: row.exposed_transit_ratio, default=None)
     if worst is None or worst.exposed_transit_ratio < context.limits["exposed_transit_from_ratio"]:
         return
     reduced = context.facts.table_rows(_REDUCED, _Bytes, profile_id=worst.profile_id)[0]
@@ -54,12 +53,10 @@ def check(context: Context) -> Iterator[Claim]:
     )
 
 
-_SHARES: Final = """
-    select profile_id, rank, exposed_transit_ns, exposed_transit_ratio
-    from result
-    where exposed_transit_ratio is not null
-    order by rank nulls last, profile_id
-"""
+def _by_rank(row: _Share) -> tuple[bool, int, int]:
+    return row.rank is None, row.rank or 0, row.profile_id
+
+
 _REDUCED: Final = """
     select (sum(size_bytes) filter (where lower(dtype) in ('fp32', 'float32', 'float', 'torch.float32')))::bigint
                as float32_bytes,

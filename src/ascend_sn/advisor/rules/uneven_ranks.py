@@ -47,7 +47,7 @@ def check(context: Context) -> Iterator[Claim]:
     long = mean_ns > limits["wait_from_ns"] or mean_ns > limits["wait_from_ratio"] * window_ns
     if not long or spread < limits["spread_from_ratio"]:
         return
-    culprits = context.facts.query("stragglers", "select rank from result where is_straggler", _Culprit)
+    culprits = context.facts.rows("stragglers", _Culprit, lambda row: row["is_straggler"])
     yield Claim(
         params={
             "wait_ns": mean_ns,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 import msgspec
 
 from ascend_sn.advisor.changes import optimizer_fused
 from ascend_sn.advisor.evidence import figures, place
-from ascend_sn.advisor.median_step import MedianStep, where
+from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, where
 from ascend_sn.advisor.message import Message
+from ascend_sn.advisor.optimizer_kernels import OptimizerKernels, optimizer_kernels
 from ascend_sn.advisor.rule import Claim, Context, Rule
 
 __all__ = ["RULE"]
@@ -19,7 +19,6 @@ __all__ = ["RULE"]
 class _Optimizer(msgspec.Struct):
     """Kernels that the optimizer phase of a profile launched, in its steps."""
 
-    profile_id: int
     kernels: int
     kernel_ns: int
 
@@ -31,18 +30,24 @@ class _Share(msgspec.Struct):
 def check(context: Context) -> Iterator[Claim]:
     """Yield one claim, about the rank whose optimizer phase is longest."""
     limits = context.limits
-    kernels = {row.profile_id: row for row in context.facts.table_rows(_KERNELS, _Optimizer)}
     phases = {row.profile_id: row.optimizer_ns for row in context.phases}
-    found = [
-        (step, kernels[step.profile_id], phases[step.profile_id])
+    long = [
+        (step, phases[step.profile_id])
         for step in context.steps
         # A framework on the host has fused optimizers, too; ranges that a program names are no kernels.
         if step.device_kind != "host"
         and step.window_ns > 0
-        and step.profile_id in kernels
         and step.profile_id in phases
-        and kernels[step.profile_id].kernels > limits["kernels_above_count"] * step.step_count
         and phases[step.profile_id] >= limits["phase_from_ratio"] * step.window_ns
+    ]
+    if not long:
+        return
+    kernels = optimizer_kernels(context.facts)
+    found = [
+        (step, own, phase_ns)
+        for step, phase_ns in long
+        if (own := _in_steps(step, kernels.get(step.profile_id, []))).kernels
+        > limits["kernels_above_count"] * step.step_count
     ]
     if not found:
         return
@@ -65,27 +70,22 @@ def check(context: Context) -> Iterator[Claim]:
     )
 
 
+def _in_steps(step: MedianStep, kernels: list[OptimizerKernels]) -> _Optimizer:
+    """The kernels within the steps of a profile; all of them where no step is marked."""
+    if step.scope == WHOLE_CAPTURE:
+        return _Optimizer(sum(row.calls for row in kernels), sum(row.total_ns for row in kernels))
+    return _Optimizer(sum(row.step_calls for row in kernels), sum(row.step_ns for row in kernels))
+
+
 def _is_named(context: Context, step: MedianStep) -> bool:
     """Whether R-OP-2 names the fused call for this optimizer."""
-    rows = context.facts.query("affinity_matches", _NAMED, _Share, profile_id=step.profile_id)
-    share = (rows[0].share_ratio if rows else None) or 0.0
+    rows = context.facts.rows(
+        "affinity_matches",
+        _Share,
+        lambda row: row["profile_id"] == step.profile_id and row["api"].startswith("torch_npu.optim."),
+    )
+    share = max((row.share_ratio or 0.0 for row in rows), default=0.0)
     return share * step.compute_ns >= context.limits["named_from_ratio"] * step.window_ns and share > 0
 
-
-_KERNELS: Final = """
-    select kernel.profile_id, count(*) as kernels, sum(kernel.dur_ns)::bigint as kernel_ns
-    from kernel
-    join (select profile_id, operator_id, phase from operator) operator using (profile_id, operator_id)
-    where operator.phase = 'optimizer' and kernel.kind in ('compute', 'fused')
-      and (kernel.step_id is not null
-           or kernel.profile_id not in (select profile_id from step where origin <> 'inferred'))
-    group by kernel.profile_id
-    order by kernel.profile_id
-"""
-_NAMED: Final = """
-    select max(share_ratio) as share_ratio
-    from result
-    where profile_id = $profile_id and api like 'torch_npu.optim.%'
-"""
 
 RULE = Rule("R-OPT-1", "unfused-optimizer", "compute", "code", check, needs=("step_phases",))

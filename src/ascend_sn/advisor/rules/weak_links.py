@@ -14,6 +14,7 @@ from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Lacking, Outcome, Rule
 
 if TYPE_CHECKING:
+    from ascend_sn.advisor.facts import Facts
     from ascend_sn.replay import StepGraph, Transform, Unpriced
 
 __all__ = ["RULE"]
@@ -22,8 +23,17 @@ _REACHABLE: Final = (0.6, 0.8, 1.0)
 """Share of the hardware's bandwidth that collectives can reach: low, expected, high (W4)."""
 
 
+class _Pair(msgspec.Struct):
+    """The traffic of one pair of ranks, all transports together (A15)."""
+
+    group_id: str | None
+    size_bytes: int
+    dur_ns: int
+    bandwidth_ratio: float | None
+
+
 class _Use(msgspec.Struct):
-    """The pairs of one group, all transports together (A15)."""
+    """The pairs of one group."""
 
     group_id: str | None
     pairs: int
@@ -34,12 +44,15 @@ class _Use(msgspec.Struct):
 
 
 class _Fit(msgspec.Struct):
-    alpha_time_ratio: float | None
+    """What calls of one operation and group cost without any bytes (A16)."""
+
+    transit_ns: int
+    alpha_time_ratio: float
 
 
 def check(context: Context) -> Iterator[Outcome]:
     """Yield one claim per group whose links are used badly, the one with most transfer time first."""
-    groups = context.facts.query("rank_pairs", _GROUPS, _Use)
+    groups = _groups(context.facts)
     if groups and all(group.bandwidth_ratio is None for group in groups):
         yield Lacking("rank_pairs", reason="the bandwidth of this chip's links is not in the table of chips")
         return
@@ -62,22 +75,38 @@ def check(context: Context) -> Iterator[Outcome]:
         )
 
 
+def _groups(facts: Facts) -> list[_Use]:
+    """The groups with traffic, the one with most transfer time first."""
+    by_group: dict[str | None, list[_Pair]] = {}
+    for pair in facts.rows("rank_pairs", _Pair, lambda row: (row["dur_ns"] or 0) > 0):
+        by_group.setdefault(pair.group_id, []).append(pair)
+    uses = []
+    for group_id, pairs in by_group.items():
+        known = [(pair.bandwidth_ratio, pair.dur_ns) for pair in pairs if pair.bandwidth_ratio is not None]
+        known_ns = sum(dur_ns for _, dur_ns in known)
+        uses.append(
+            _Use(
+                group_id=group_id,
+                pairs=len(pairs),
+                size_bytes=sum(pair.size_bytes for pair in pairs),
+                dur_ns=sum(pair.dur_ns for pair in pairs),
+                bandwidth_ratio=sum(ratio * dur_ns for ratio, dur_ns in known) / known_ns if known else None,
+                unknown=len(pairs) - len(known),
+            )
+        )
+    return sorted(uses, key=lambda use: (-use.dur_ns, use.group_id is None, use.group_id or ""))
+
+
 def _alpha_share(context: Context, group_id: str | None) -> float | None:
     """Share of the transit that a call costs without any bytes (A16); None where nothing could be fitted.
 
     Pairs that are named by their ranks in the job may belong to any group.
     """
-    rows = context.facts.query(
-        "alpha_beta",
-        """
-        select sum(alpha_time_ratio * transit_ns) / nullif(sum(transit_ns), 0) as alpha_time_ratio
-        from result
-        where fitted and ($group_id is null or group_id = $group_id)
-        """,
-        _Fit,
-        group_id=group_id,
+    fits = context.facts.rows(
+        "alpha_beta", _Fit, lambda row: row["fitted"] and (group_id is None or row["group_id"] == group_id)
     )
-    return rows[0].alpha_time_ratio if rows else None
+    transit_ns = sum(fit.transit_ns for fit in fits)
+    return sum(fit.alpha_time_ratio * fit.transit_ns for fit in fits) / transit_ns if transit_ns else None
 
 
 def _faster(graph: StepGraph, *, group_id: str | None, ratio: float) -> Transform | Unpriced:
@@ -96,16 +125,5 @@ def _evidence(group: _Use, alpha: float | None) -> tuple[Evidence, ...]:
         figures.append(("alpha_time_ratio", alpha, "alpha_beta"))
     return tuple(Evidence(name=name, value=value, source=source) for name, value, source in figures)
 
-
-_GROUPS: Final = """
-    select group_id, count(*) as pairs, sum(size_bytes)::bigint as size_bytes, sum(dur_ns)::bigint as dur_ns,
-           (sum(bandwidth_ratio * dur_ns) / nullif(sum(dur_ns) filter (where bandwidth_ratio is not null), 0))
-               as bandwidth_ratio,
-           count(*) filter (where bandwidth_ratio is null) as unknown
-    from result
-    where dur_ns > 0
-    group by group_id
-    order by dur_ns desc, group_id
-"""
 
 RULE = Rule("R-COMM-2", "weak-links", "communication", "config", check, needs=("rank_pairs",))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +41,7 @@ class _Misplaced(msgspec.Struct):
 class _Top(msgspec.Struct):
     """The operator type with the largest share (A09)."""
 
+    profile_id: int
     op_type: str
     core_type: str | None
     total_ns: int
@@ -59,18 +61,17 @@ def check(context: Context) -> Iterator[Claim]:
     """Yield a claim per operator and issue, on the rank that loses most, worst first; then the largest operator."""
     steps = {step.profile_id: step for step in context.device_steps}
     seen: set[tuple[str, str | None]] = set()
-    rows = [row for row in context.facts.query("core_types", _WORST_FIRST, _Misplaced) if row.profile_id in steps]
+    rows = context.facts.rows("core_types", _Misplaced, lambda row: row["profile_id"] in steps)
+    rows.sort(key=_worst_first)
     for row in rows:
         step = steps[row.profile_id]
         key = row.issue, row.op_type or row.operator_name
         if key not in seen and row.ns_per_step >= context.limits["time_from_ratio"] * step.window_ns:
             seen.add(key)
             yield _misplaced(context, step, row)
-    top = [_largest(context, step) for step in steps.values()]
-    largest = max((one for one in top if one is not None), key=lambda one: one[1].total_ns, default=None)
-    misplaced = {row.op_type for row in rows}
-    if largest is not None and largest[1].op_type not in misplaced:
-        yield _right_core(context, *largest)
+    largest = _largest(context, steps)
+    if largest is not None and largest.op_type not in {row.op_type for row in rows}:
+        yield _right_core(context, steps[largest.profile_id], largest)
 
 
 def _misplaced(context: Context, step: MedianStep, row: _Misplaced) -> Claim:
@@ -136,40 +137,48 @@ def _right_core(context: Context, step: MedianStep, top: _Top) -> Claim:
     )
 
 
-def _largest(context: Context, step: MedianStep) -> tuple[MedianStep, _Top] | None:
+def _worst_first(row: _Misplaced) -> tuple[float, int, str, bool, str, bool, str]:
+    return (
+        -row.ns_per_step,
+        row.profile_id,
+        row.issue,
+        row.op_type is None,
+        row.op_type or "",
+        row.operator_name is None,
+        row.operator_name or "",
+    )
+
+
+def _largest(context: Context, steps: Collection[int]) -> _Top | None:
+    """The largest operator type of the profiles."""
+    if not steps:
+        return None
     rows = context.facts.query(
         "kernel_statistics",
         """
-        select op_type, core_type, total_ns, mean_ns, share_ratio
+        select profile_id, op_type, core_type, total_ns, mean_ns, share_ratio
         from result
-        where profile_id = $profile_id and core_type is not null
-        order by total_ns desc, op_type
+        where profile_id in $profiles and core_type is not null
+        order by total_ns desc, rank nulls last, profile_id, op_type
         limit 1
         """,
         _Top,
-        profile_id=step.profile_id,
+        profiles=list(steps),
     )
-    return (step, rows[0]) if rows else None
+    return rows[0] if rows else None
 
 
 def _peer(context: Context, step: MedianStep, op_type: str, core_type: str | None) -> _Peer | None:
     """Return the times of the same operator type on another core than this one and the AI CPU."""
-    rows = context.facts.query(
-        "kernel_statistics",
-        """
-        select min_ns, p50_ns, p95_ns
-        from result
-        where profile_id = $profile_id and op_type = $op_type and core_type <> $core_type
-              and core_type not ilike '%AI%CPU%'
-        order by calls desc, core_type
-        limit 1
-        """,
-        _Peer,
-        profile_id=step.profile_id,
-        op_type=op_type,
-        core_type=core_type or "",
-    )
-    return rows[0] if rows else None
+    rows = [
+        row
+        for row in context.facts.rows_of("kernel_statistics", step.profile_id)
+        if row["op_type"] == op_type
+        and row["core_type"] not in (None, core_type or "")
+        and not _AI_CPU.search(row["core_type"])
+    ]
+    peer = min(rows, key=lambda row: (-row["calls"], row["core_type"]), default=None)
+    return None if peer is None else msgspec.convert(peer, _Peer)
 
 
 def _on_its_core(graph: StepGraph, *, op_type: str, core_type: str | None, peer: _Peer) -> Transform | Unpriced:
@@ -179,12 +188,7 @@ def _on_its_core(graph: StepGraph, *, op_type: str, core_type: str | None, peer:
     return operators_to(chosen, peer.p95_ns, peer.p50_ns, peer.min_ns)
 
 
-_WORST_FIRST: Final = """
-    select profile_id, issue, op_type, operator_name, core_type, calls, total_ns, idle_ns, steps, ns_per_step,
-           share_ratio, dtype_cause
-    from result
-    order by ns_per_step desc, profile_id, issue, op_type, operator_name
-"""
+_AI_CPU: Final = re.compile("AI.*CPU", re.IGNORECASE)
 _TEXTS: Final[dict[str, dict[TextPart, str]]] = {
     "ai_cpu": {"title": "rule.r-op-3.title-ai-cpu"},
     "vector_core": {
