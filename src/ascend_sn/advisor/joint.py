@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from ascend_sn.advisor.finding import Finding, Plan, PlanStep
 from ascend_sn.advisor.rule import Shared
@@ -26,8 +27,7 @@ _LEAST_RATIO: Final = 0.01
 """A change that alone gains less is not tried in the plan."""
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(msgspec.Struct, frozen=True):
     """A finding, and what was replayed for it."""
 
     finding: Finding

@@ -9,7 +9,7 @@ import msgspec
 from ascend_sn.advisor.facts import Facts, Row, asked_once
 from ascend_sn.advisor.message import Message
 
-__all__ = ["WHOLE_CAPTURE", "MedianStep", "Phases", "is_of", "median_phases", "median_steps", "where"]
+__all__ = ["WHOLE_CAPTURE", "MedianStep", "Phases", "is_marked", "is_of", "median_phases", "median_steps", "where"]
 
 WHOLE_CAPTURE: Final = "whole capture"
 
@@ -86,6 +86,11 @@ def median_phases(facts: Facts, steps: list[MedianStep]) -> list[Phases]:
 def is_of(row: Row, step: MedianStep) -> bool:
     """Whether a row of an analysis by profile and step is about this step."""
     return bool(row["profile_id"] == step.profile_id and row["step_id"] == step.step_id and row["scope"] == step.scope)
+
+
+def is_marked(row: Row) -> bool:
+    """Whether a row of an analysis by step is about a step that something marked, and not about a guess."""
+    return bool(row["scope"] == "step" and row["origin"] != "inferred")
 
 
 def where(step: MedianStep, ranks: int) -> Message:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from ascend_sn.advisor.finding import Confidence, PricedGain, ReplayQuality
 from ascend_sn.advisor.message import Message
@@ -18,8 +19,7 @@ __all__ = ["Price", "priced", "quality_of", "said"]
 _TRUST: Final[tuple[Confidence, ...]] = ("low", "medium", "high")
 
 
-@dataclass(frozen=True)
-class Price:
+class Price(msgspec.Struct, frozen=True):
     """The price of a claim: with `gain` there is one; else `unpriced` may say why not.
 
     `transform` is what was replayed, for the joint plan.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -39,8 +38,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class DirectGain:
+class DirectGain(msgspec.Struct, frozen=True):
     """A gain that an analysis has measured, ns per step; negative where the step becomes longer.
 
     `base_ns` is what the shares are of, where that is not the median step; `per` says what it is then.
@@ -53,8 +51,7 @@ class DirectGain:
     per: Per = "step"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """What a rule says before it has a price; `advise` prices it, grades it and ranks it.
 
     Attributes:
@@ -76,15 +73,15 @@ class Claim:
         tells_hidden: Whether it is told, without a price, where the replay finds that the step is not held by it today.
     """
 
-    params: Mapping[str, Any] = field(default_factory=dict)
-    location: Location = field(default_factory=Location)
+    params: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    location: Location = msgspec.field(default_factory=Location)
     evidence: tuple[Evidence, ...] = ()
     changes: tuple[Change, ...] = ()
     direct: DirectGain | None = None
     unpriced: Message | None = None
     at_stake_ns: int | None = None
     suppressed_by: Message | None = None
-    texts: Mapping[TextPart, str] = field(default_factory=dict)
+    texts: Mapping[TextPart, str] = msgspec.field(default_factory=dict)
     grade: str | None = None
     severity: Severity | None = None
     confidence: Confidence = "high"
@@ -93,8 +90,7 @@ class Claim:
     tells_hidden: bool = False
 
 
-@dataclass(frozen=True)
-class Lacking:
+class Lacking(msgspec.Struct, frozen=True):
     """A rule cannot look for want of an analysis or a table.
 
     `advise` takes reason and option from the analysis of that name, where the rule does not give them.
@@ -192,8 +188,7 @@ class Context:
         return self.shared.replay
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """A rule of the advisor.
 
     Attributes:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
+import numpy as np
 
 from ascend_sn.advisor.facts import Facts, asked_once
 from ascend_sn.advisor.median_step import MedianStep
+from ascend_sn.analysis.activity import COMPUTE, NO_STEP, Activity, activities
 
-__all__ = ["SmallKernels", "small_kernels"]
+__all__ = ["SmallKernels", "launched_as_graph", "small_kernels"]
 
 
 class SmallKernels(msgspec.Struct, kw_only=True):
@@ -20,7 +23,6 @@ class SmallKernels(msgspec.Struct, kw_only=True):
         small: Those that are short.
         small_ns: Time of the short ones.
         gap_ns: Time in which the device did nothing right before one of them, each gap cut.
-        graph_launched: Kernels that were launched as part of a captured graph.
         steps: Steps that these are of.
     """
 
@@ -28,7 +30,6 @@ class SmallKernels(msgspec.Struct, kw_only=True):
     small: int
     small_ns: int
     gap_ns: int
-    graph_launched: int
     steps: int
 
     @property
@@ -63,32 +64,47 @@ def small_kernels(facts: Facts, step: MedianStep, small_to_ns: float, gap_to_ns:
 def _counted(
     facts: Facts, profile_id: int, small_to_ns: float, gap_to_ns: float, step_count: int
 ) -> SmallKernels | None:
-    rows = facts.table_rows(
-        _COUNTED, SmallKernels, profile_id=profile_id, small=small_to_ns, gap=gap_to_ns, steps=step_count
+    activity = next((one for one in activities(facts.run.db) if one.profile_id == profile_id), None)
+    if activity is None:
+        return None
+    counts = activity.kind == COMPUTE
+    if any(scope == "step" and origin != "inferred" for scope, origin in _windows(activity)):
+        counts &= activity.step_id != NO_STEP
+    dur = activity.end - activity.start
+    busy_until = np.maximum.accumulate(activity.end)
+    gap = np.zeros(len(dur), np.int64)
+    gap[1:] = np.maximum(activity.start[1:] - busy_until[:-1], 0)
+    small = counts & (dur <= small_to_ns)
+    if not counts.any():
+        return None
+    return SmallKernels(
+        kernels=int(counts.sum()),
+        small=int(small.sum()),
+        small_ns=int(dur[small].sum()),
+        gap_ns=round(float(np.minimum(gap[small], gap_to_ns).sum())),
+        steps=step_count,
     )
-    return rows[0] if rows else None
 
 
-_COUNTED: Final = """
-    with placed as (
-        select kernel.kind, kernel.dur_ns, kernel.step_id, call.name as call_name,
-               greatest(kernel.ts_ns - max(kernel.ts_ns + kernel.dur_ns) over earlier, 0) as gap_ns
-        from kernel
-        left join (select profile_id, host_call_id, name from host_call) call using (profile_id, host_call_id)
-        where profile_id = $profile_id and kind in ('compute', 'fused', 'communication', 'copy')
-        window earlier as (order by kernel.ts_ns, kernel.kernel_id rows between unbounded preceding and 1 preceding)
-    )
-    select count(*) as kernels,
-           count(*) filter (where dur_ns <= $small) as small,
-           coalesce(sum(dur_ns) filter (where dur_ns <= $small), 0)::bigint as small_ns,
-           coalesce(sum(least(gap_ns, $gap)) filter (where dur_ns <= $small), 0)::bigint as gap_ns,
-           count(*) filter (
-               where regexp_matches(call_name, 'GraphLaunch|ModelExecute|mdlExecute|mdlRIExecute', 'i')
-           ) as graph_launched,
-           $steps::bigint as steps
-    from placed
-    where kind in ('compute', 'fused')
-      and (step_id is not null
-           or $profile_id not in (select profile_id from step where origin <> 'inferred'))
-    having count(*) > 0
+def _windows(activity: Activity) -> Iterator[tuple[str, str | None]]:
+    return zip(activity.windows.scope, activity.windows.origin, strict=True)
+
+
+def launched_as_graph(facts: Facts, step: MedianStep) -> int:
+    """Return how many computing kernels of a profile were launched as part of a captured graph."""
+    rows = facts.table_rows(_OF_GRAPHS, _Count, profile_id=step.profile_id)
+    return rows[0].kernels
+
+
+class _Count(msgspec.Struct):
+    kernels: int
+
+
+_OF_GRAPHS: Final = """
+    select count(*) as kernels
+    from kernel
+    join (select profile_id, host_call_id, name from host_call) call using (profile_id, host_call_id)
+    where profile_id = $profile_id and kind in ('compute', 'fused')
+      and regexp_matches(call.name, 'GraphLaunch|ModelExecute|mdlExecute|mdlRIExecute', 'i')
+      and (step_id is not null or profile_id not in (select profile_id from step where origin <> 'inferred'))
 """

@@ -6,9 +6,9 @@ kernel to its last), and inferred steps stand beside it, never instead of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection
@@ -26,8 +26,7 @@ NO_STEP: Final = -1
 Codes = npt.NDArray[np.uint8]
 
 
-@dataclass(frozen=True)
-class Windows:
+class Windows(msgspec.Struct, frozen=True, eq=False):
     """Windows of one profile; `step_id` is NO_STEP for the whole capture, `step` is masked where unnumbered."""
 
     step_id: Int64
@@ -41,8 +40,7 @@ class Windows:
         return len(self.start)
 
 
-@dataclass(frozen=True)
-class Activity:
+class Activity(msgspec.Struct, frozen=True, eq=False):
     """Busy intervals of one profile by start: `kind` is COMPUTE (fused ones included), COMMUNICATION or COPY."""
 
     profile_id: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -54,8 +53,7 @@ class _Api(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     phases: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Sequence:
+class _Sequence(msgspec.Struct, frozen=True, eq=False):
     """Operators of one thread in order: `text` holds their names, each followed by a blank."""
 
     text: str

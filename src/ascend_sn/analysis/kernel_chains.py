@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 from duckdb import DuckDBPyConnection
 
@@ -39,8 +39,7 @@ NOT_FUSED: Final = (
 _UNKNOWN: Final = -1
 
 
-@dataclass(frozen=True)
-class Chains:
+class Chains(msgspec.Struct, frozen=True, eq=False):
     """Kernels of one profile by lane and start.
 
     Attributes:
@@ -68,8 +67,7 @@ class Chains:
     passed: Int64
 
 
-@dataclass(frozen=True)
-class Recurring:
+class Recurring(msgspec.Struct, frozen=True, eq=False):
     """A sequence of types: its length and the places (in `Chains`) where its instances begin, ascending."""
 
     length: int

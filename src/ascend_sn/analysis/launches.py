@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection
@@ -16,8 +16,7 @@ from ascend_sn.model.rows import Bool, Int64
 __all__ = ["Launches", "launches"]
 
 
-@dataclass(frozen=True)
-class Launches:
+class Launches(msgspec.Struct, frozen=True, eq=False):
     """Launch of every kernel of one profile, in the order of `Activity` (start, then kernel_id).
 
     Attributes:

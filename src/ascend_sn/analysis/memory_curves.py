@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection
@@ -18,8 +18,7 @@ PROCESS: Final = "process"
 """Component that stands for the resident memory of the process."""
 
 
-@dataclass(frozen=True)
-class MemoryCurve:
+class MemoryCurve(msgspec.Struct, frozen=True, eq=False):
     """Levels of one component: a level holds from its moment to the next one.
 
     Attributes:

@@ -9,7 +9,6 @@ where profiles meet, and it works on small tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
 import msgspec
 from duckdb import DuckDBPyConnection
@@ -26,8 +25,7 @@ PerProfile = Callable[[DuckDBPyConnection], Result]
 Combine = Callable[[DuckDBPyConnection, Result], Result]
 
 
-@dataclass(frozen=True)
-class Need:
+class Need(msgspec.Struct, frozen=True):
     """A table that must have rows; with `column`, one whose column must not be null everywhere.
 
     Where any of `alternatives` (a table, or table.column) has such rows, that will do as well.
@@ -46,16 +44,15 @@ class Need:
                 BY_NAME[table].column(column)
 
 
-@dataclass(frozen=True)
-class Analysis:
+class Analysis(msgspec.Struct, frozen=True):
     """A registered analysis; `code` is the id of its definition (A03, ...)."""
 
     code: str
     name: str
     title: str
-    per_profile: PerProfile = field(repr=False)
+    per_profile: PerProfile
     needs: tuple[Need, ...] = ()
-    combine: Combine | None = field(default=None, repr=False)
+    combine: Combine | None = None
 
 
 class Missing(msgspec.Struct, frozen=True):

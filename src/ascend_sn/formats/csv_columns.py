@@ -8,10 +8,10 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -33,8 +33,7 @@ _ABSENT_SET = frozenset(_ABSENT)
 _NAN = "nan"
 
 
-@dataclass(frozen=True)
-class CsvColumns:
+class CsvColumns(msgspec.Struct, frozen=True, eq=False):
     """The columns of one CSV file by header name; `records` is the number of each row among the file's records."""
 
     path: Path

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+
+import msgspec
 
 from ascend_sn.model.capture import Capture
 
@@ -24,8 +25,7 @@ def shown_name(path: Path) -> str:
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True, dict=True):
     """A path under inspection; content is looked at once and kept."""
 
     path: Path
@@ -48,8 +48,7 @@ class Candidate:
         return frozenset(child.name for child in self.path.iterdir()) if self.is_folder else frozenset()
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """Something a reader claimed: `path`, the opened root it lies under, and the phase folder if any."""
 
     reader: Reader
@@ -67,8 +66,7 @@ class Source:
         return shown_name(Path(path.name) if path == self.root else path.relative_to(self.root))
 
 
-@dataclass(frozen=True)
-class Reader:
+class Reader(msgspec.Struct, frozen=True):
     """A format: how to recognise it, which files belong to it, how to read it.
 
     Attributes:
@@ -83,5 +81,5 @@ class Reader:
     name: str
     claims: Callable[[Candidate], bool]
     members: Callable[[Path], list[Path]]
-    read: Callable[[Source], list[Capture]] = field(repr=False)
+    read: Callable[[Source], list[Capture]]
     sums_up: bool = False

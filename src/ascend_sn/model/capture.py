@@ -57,14 +57,13 @@ class ProfileHeader:
         )
 
 
-@dataclass
-class Capture:
+class Capture(msgspec.Struct):
     """The tables of one profile while it is read and derived; a table that is absent has no rows."""
 
     header: ProfileHeader
-    tables: dict[str, Rows] = field(default_factory=dict)
-    coverage: list[CoverageEntry] = field(default_factory=list)
-    ledger: Ledger = field(default_factory=Ledger)
+    tables: dict[str, Rows] = msgspec.field(default_factory=dict)
+    coverage: list[CoverageEntry] = msgspec.field(default_factory=list)
+    ledger: Ledger = msgspec.field(default_factory=Ledger)
 
     def rows(self, name: str) -> Rows:
         """Return a table, empty when the reader gave none."""

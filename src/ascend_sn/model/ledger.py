@@ -6,8 +6,10 @@ keep them apart, and every view shows them first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from ascend_sn.model.rows import Rows, conform
 from ascend_sn.model.tables import COVERAGE, DAMAGE
@@ -26,8 +28,7 @@ def kind_words(kind: str) -> str:
     return " ".join(_SPELLED.get(word, word) for word in kind.split("_"))
 
 
-@dataclass(frozen=True)
-class DamageEntry:
+class DamageEntry(msgspec.Struct, frozen=True):
     """One kind of trouble at one place of a file; `count` says how often it was met."""
 
     file: str
@@ -53,11 +54,10 @@ class CoverageEntry:
     column_name: str | None = None
 
 
-@dataclass
-class Ledger:
+class Ledger(msgspec.Struct):
     """Collects damage of one profile (or of the whole input) while it is read."""
 
-    entries: list[DamageEntry] = field(default_factory=list)
+    entries: list[DamageEntry] = msgspec.field(default_factory=list)
 
     def add(
         self,

@@ -6,8 +6,9 @@ The DuckDB DDL, the Arrow schema of the store and the reference page are all mad
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 __all__ = ["BY_NAME", "TABLES", "Column", "ColumnType", "Table", "ddl"]
 
@@ -22,8 +23,7 @@ _DUCKDB_TYPE: dict[ColumnType, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """One column; a unit suffix in the name (`_ns`, `_bytes`, `_count`, `_ratio`) is its unit."""
 
     name: str
@@ -36,8 +36,7 @@ class Column:
         return _DUCKDB_TYPE[self.type]
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """One table: `row` says what one row is; any column but `profile_id` may be null (not collected)."""
 
     name: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Final, Literal
 
 import msgspec
@@ -143,9 +144,9 @@ def _operators(facts: Facts, selection: Selection) -> Operators:
     if missing_kernels is not None and missing_operators is not None:
         return absent(Operators, missing_kernels)
     at_least = selection.op_time_threshold_ns or 0
-    kernels = facts.query("kernel_statistics", _KERNEL_TYPES, KernelType)
+    kernels = _kernel_types(facts)
     chosen = [row for row in kernels if row.total_ns >= at_least]
-    operators = facts.query("operator_statistics", _OPERATORS, Operator)
+    operators = _operator_names(facts)
     listed = [row for row in operators if (row.device_ns if row.device_ns is not None else row.host_ns) >= at_least]
     shapes: list[KernelShape] = []
     if "operators" in selection.details:
@@ -171,18 +172,34 @@ def _operators(facts: Facts, selection: Selection) -> Operators:
     )
 
 
+def _kernel_types(facts: Facts) -> list[KernelType]:
+    """Kernels by type over all profiles, the type with most time first, with its share and that of all before it."""
+    rows = facts.query("kernel_statistics", _KERNEL_TYPES, KernelType)
+    rows.sort(key=lambda row: (-row.total_ns, row.op_type or "", row.core_type is None, row.core_type or "", row.kind))
+    whole_ns = sum(row.total_ns for row in rows)
+    if whole_ns:
+        for row, so_far_ns in zip(rows, accumulate(row.total_ns for row in rows), strict=True):
+            row.share_ratio, row.cumulative_ratio = row.total_ns / whole_ns, so_far_ns / whole_ns
+    return rows
+
+
+def _operator_names(facts: Facts) -> list[Operator]:
+    """Operators by name over all profiles, the one with most time on the device first."""
+    rows = facts.query("operator_statistics", _OPERATORS, Operator)
+    rows.sort(key=lambda row: (row.device_ns is None, -(row.device_ns or 0), -row.host_ns, row.name))
+    whole_ns = sum(row.device_ns or 0 for row in rows)
+    if whole_ns:
+        for row in rows:
+            row.share_ratio = None if row.device_ns is None else row.device_ns / whole_ns
+    return rows
+
+
 _KERNEL_TYPES: Final = """
-    with summed as (
-        select op_type, kind, core_type, sum(calls)::bigint as calls, sum(total_ns)::bigint as total_ns,
-               round(sum(total_ns) / sum(calls))::bigint as mean_ns, min(min_ns) as min_ns, max(max_ns) as max_ns
-        from result
-        group by op_type, kind, core_type
-    )
-    select *, total_ns / nullif(sum(total_ns) over (), 0)::double as share_ratio,
-           sum(total_ns) over (order by total_ns desc, op_type, core_type, kind)
-               / nullif(sum(total_ns) over (), 0)::double as cumulative_ratio
-    from summed
-    order by total_ns desc, op_type, core_type, kind
+    select op_type, kind, core_type, sum(calls)::bigint as calls, sum(total_ns)::bigint as total_ns,
+           round(sum(total_ns) / sum(calls))::bigint as mean_ns, min(min_ns) as min_ns, max(max_ns) as max_ns,
+           null as share_ratio, null as cumulative_ratio
+    from result
+    group by op_type, kind, core_type
 """
 
 _SHAPES: Final = """
@@ -199,14 +216,10 @@ _SHAPES: Final = """
 """
 
 _OPERATORS: Final = """
-    with summed as (
-        select name, sum(calls)::bigint as calls, sum(device_ns)::bigint as device_ns, sum(host_ns)::bigint as host_ns,
-               round(sum(device_ns) / sum(calls))::bigint as mean_device_ns,
-               sum(input_bytes)::bigint as input_bytes, sum(output_bytes)::bigint as output_bytes
-        from result
-        group by name
-    )
-    select *, device_ns / nullif(sum(device_ns) over (), 0)::double as share_ratio
-    from summed
-    order by device_ns desc nulls last, host_ns desc, name
+    select name, sum(calls)::bigint as calls, sum(device_ns)::bigint as device_ns, sum(host_ns)::bigint as host_ns,
+           round(sum(device_ns) / sum(calls))::bigint as mean_device_ns,
+           sum(input_bytes)::bigint as input_bytes, sum(output_bytes)::bigint as output_bytes,
+           null as share_ratio
+    from result
+    group by name
 """

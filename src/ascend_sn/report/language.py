@@ -6,9 +6,10 @@ import gettext
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, get_args
+
+import msgspec
 
 from ascend_sn.advisor.message import Message
 from ascend_sn.report.quantities import quantity_text
@@ -23,12 +24,11 @@ LOCALE_FOLDER: Final = Path(__file__).parent.parent / "locale"
 _LOCALE_VARIABLES: Final = ("LC_ALL", "LC_MESSAGES", "LANG")
 
 
-@dataclass(frozen=True)
-class Language:
+class Language(msgspec.Struct, frozen=True):
     """One language; `text` looks a message up and fills it in."""
 
     code: Code
-    _catalogue: gettext.NullTranslations = field(repr=False)
+    _catalogue: gettext.NullTranslations
 
     @classmethod
     def load(cls, code: Code) -> Language:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar, get_args
 
+import msgspec
+
 from ascend_sn.advisor.median_step import MedianStep
 from ascend_sn.advisor.thresholds import Thresholds
 
@@ -43,8 +45,7 @@ class Selection:
     thresholds: Thresholds | None = None
 
 
-@dataclass(frozen=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """What the user asked to see.
 
     Attributes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
@@ -49,8 +48,7 @@ Earlier = Mapping[str, list[tuple[Path, ManifestProfile]]]
 """Profiles of earlier states of the same input by source key, each with the run folder it lies in."""
 
 
-@dataclass(frozen=True)
-class _Written:
+class _Written(msgspec.Struct, frozen=True):
     """A profile on disk, before the profiles are numbered."""
 
     folder_name: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 __all__ = ["Input"]
 
@@ -14,8 +15,7 @@ _SHOWN: Final = 3
 """Names that stand for an input of several paths; the others are counted."""
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(msgspec.Struct, frozen=True):
     """The paths as the user wrote them, each place once."""
 
     paths: tuple[Path, ...]

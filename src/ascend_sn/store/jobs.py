@@ -10,9 +10,10 @@ and captures that name no rank belong together only when their devices are told 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
+
+import msgspec
 
 from ascend_sn.model.manifest import Manifest, ManifestProfile
 
@@ -35,12 +36,11 @@ def newest_job(manifest: Manifest) -> str:
     return max(starts, key=lambda job: (starts[job], job))
 
 
-@dataclass
-class _Job:
+class _Job(msgspec.Struct):
     """Profiles found to belong together."""
 
     folder: str
-    members: list[ManifestProfile] = field(default_factory=list)
+    members: list[ManifestProfile] = msgspec.field(default_factory=list)
 
     @property
     def ranks(self) -> set[int]:

@@ -10,9 +10,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from ascend_sn.errors import InputError, UsageError
 from ascend_sn.store.cache import cached_run
@@ -34,8 +35,7 @@ __all__ = ["Location", "locate"]
 _RESULTS = "results"
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(msgspec.Struct, frozen=True):
     """A run folder and the input it stands for; `is_cached` is false for a run folder of the user's."""
 
     folder: Path

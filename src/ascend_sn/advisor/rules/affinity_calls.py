@@ -165,6 +165,8 @@ def _known(values: Iterable[_Number | None]) -> _Number | None:
 
 def _trains(context: Context) -> bool:
     """Whether a backward pass was seen."""
+    if any(phases.backward_ns for phases in context.phases):
+        return True
     rows = context.facts.table_rows("select count(*) as operators from operator where phase = 'backward'", _Count)
     return rows[0].operators > 0
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from ascend_sn.advisor.evidence import figures, place
+from ascend_sn.advisor.median_step import is_marked
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule
-
-if TYPE_CHECKING:
-    from ascend_sn.advisor.facts import Row
 
 __all__ = ["RULE"]
 
@@ -41,7 +39,7 @@ class _Epoch(msgspec.Struct):
 
 def check(context: Context) -> Iterator[Claim]:
     """Yield one claim, about the rank that loses most."""
-    marked = {(row.profile_id, row.step_id) for row in context.facts.rows("step_breakdown", _Marked, _is_marked)}
+    marked = {(row.profile_id, row.step_id) for row in context.facts.rows("step_breakdown", _Marked, is_marked)}
     by_profile: dict[int, list[_Step]] = {}
     for step in context.facts.rows("step_phases", _Step, lambda row: (row["profile_id"], row["step_id"]) in marked):
         by_profile.setdefault(step.profile_id, []).append(step)
@@ -53,10 +51,6 @@ def check(context: Context) -> Iterator[Claim]:
     ]
     if claims:
         yield max(claims, key=lambda claim: claim.at_stake_ns or 0)
-
-
-def _is_marked(row: Row) -> bool:
-    return bool(row["scope"] == "step" and row["origin"] != "inferred")
 
 
 def _places(context: Context, steps: Sequence[_Step]) -> list[int]:

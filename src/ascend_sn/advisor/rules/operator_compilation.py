@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from ascend_sn.advisor.evidence import figures, place
-from ascend_sn.advisor.median_step import MedianStep, is_of, where
+from ascend_sn.advisor.median_step import MedianStep, is_marked, is_of, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
 
@@ -26,6 +27,28 @@ class _Compiled(msgspec.Struct):
     total_ns: int
     warm_up_ns: int
     steps: int
+
+
+class _Call(msgspec.Struct):
+    profile_id: int
+    thread: Any
+    ts_ns: int
+    dur_ns: int
+
+
+class _Step(msgspec.Struct):
+    """A marked step."""
+
+    profile_id: int
+    step_id: int
+    step: int | None
+    ts_ns: int
+    window_ns: int
+
+    @property
+    def number(self) -> int:
+        """Its number, else its place."""
+        return self.step_id if self.step is None else self.step
 
 
 class _Pause(msgspec.Struct):
@@ -78,10 +101,36 @@ def check(context: Context) -> Iterator[Claim]:
 def _compiled(context: Context) -> list[_Compiled]:
     from ascend_sn.analysis.host_calls import classify_calls
 
-    calls = classify_calls(context.facts.run.db)
-    return context.facts.table_rows(
-        _COMPILED.format(calls=calls), _Compiled, warm_up=context.limits["warm_up_step_count"]
-    )
+    facts, warm_up = context.facts, context.limits["warm_up_step_count"]
+    calls: dict[int, list[_Call]] = {}
+    for call in facts.table_rows(_CALLS.format(calls=classify_calls(facts.run.db)), _Call):
+        calls.setdefault(call.profile_id, []).append(call)
+    steps: dict[int, list[_Step]] = {}
+    for step in facts.rows("step_breakdown", _Step, is_marked):
+        steps.setdefault(step.profile_id, []).append(step)
+    return [_summed(own, steps.get(profile_id, []), warm_up) for profile_id, own in calls.items()]
+
+
+def _summed(calls: list[_Call], steps: list[_Step], warm_up: float) -> _Compiled:
+    """Sum the calls within steps, if any are marked; what one thread does at the same time counts once."""
+    steps = sorted(steps, key=lambda step: step.ts_ns)
+    starts = [step.ts_ns for step in steps]
+    warm = sum(step.number >= warm_up for step in steps) if steps else 1
+    found = _Compiled(calls[0].profile_id, calls=0, total_ns=0, warm_up_ns=0, steps=warm)
+    busy_until: dict[object, int] = {}
+    for call in calls:
+        before_ns, end_ns = busy_until.get(call.thread, call.ts_ns), call.ts_ns + call.dur_ns
+        busy_until[call.thread] = max(before_ns, end_ns)
+        own_ns = max(end_ns - max(call.ts_ns, before_ns), 0)
+        at = bisect_right(starts, call.ts_ns) - 1
+        if steps and (at < 0 or call.ts_ns >= steps[at].ts_ns + steps[at].window_ns):
+            continue
+        if steps and steps[at].number < warm_up:
+            found.warm_up_ns += own_ns
+        else:
+            found.calls += own_ns > 0
+            found.total_ns += own_ns
+    return found
 
 
 def _free_ns(context: Context, step: MedianStep) -> int:
@@ -96,41 +145,11 @@ def _not_compiled(graph: StepGraph) -> Transform | Unpriced:
     return Transform.exactly("remove", Scale(Where(part="host", classes=(TimeClass.COMPILE,)), 0.0))
 
 
-_COMPILED: Final = """
-    with placed as (
-        select call.profile_id, call.thread, call.ts_ns, call.ts_ns + call.dur_ns as end_ns, step.step_id,
-               step.step, row_number() over (partition by call.profile_id, call.thread, step.step_id
-                                             order by call.ts_ns, call.dur_ns desc) as place,
-               max(call.ts_ns + call.dur_ns) over (partition by call.profile_id, call.thread order by call.ts_ns,
-                   call.dur_ns desc rows between unbounded preceding and 1 preceding) as before_ns
-        from {calls} call
-        left join (select profile_id, step_id, step, ts_ns, dur_ns from step where origin <> 'inferred') step
-            on step.profile_id = call.profile_id and call.ts_ns >= step.ts_ns and call.ts_ns < step.ts_ns + step.dur_ns
-        where class = 'compile'
-    ),
-    marked as (
-        select profile_id, count(*) as steps,
-               count(*) filter (where coalesce(step, step_id) >= $warm_up) as warm_steps
-        from step
-        where origin <> 'inferred'
-        group by profile_id
-    ),
-    counted as (
-        select placed.profile_id, greatest(end_ns - greatest(ts_ns, coalesce(before_ns, ts_ns)), 0) as own_ns,
-               marked.steps is null or coalesce(step, step_id) >= $warm_up as counts,
-               marked.steps is null or step_id is not null as in_step,
-               coalesce(marked.warm_steps, 1) as steps
-        from placed
-        left join marked using (profile_id)
-    )
-    select profile_id,
-           count(*) filter (where counts and in_step and own_ns > 0)               as calls,
-           coalesce(sum(own_ns) filter (where counts and in_step), 0)::bigint      as total_ns,
-           coalesce(sum(own_ns) filter (where not counts and in_step), 0)::bigint  as warm_up_ns,
-           any_value(steps)::bigint                                                as steps
-    from counted
-    group by profile_id
-    order by profile_id
+_CALLS: Final = """
+    select profile_id, thread, ts_ns, dur_ns
+    from {calls}
+    where class = 'compile'
+    order by profile_id, ts_ns, dur_ns desc
 """
 
 RULE = Rule("R-HOST-4", "operator-compilation", "host", "config", check, needs=("host_pauses", "free_time_causes"))

@@ -14,7 +14,7 @@ from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
 from ascend_sn.advisor.rules.host_waits import waits_per_step
-from ascend_sn.advisor.small_kernels import SmallKernels, small_kernels
+from ascend_sn.advisor.small_kernels import SmallKernels, launched_as_graph, small_kernels
 
 if TYPE_CHECKING:
     from ascend_sn.advisor.facts import Facts
@@ -83,8 +83,9 @@ def check(context: Context) -> Iterator[Claim]:
 
 def _reason(context: Context, step: MedianStep, small: SmallKernels) -> Message | None:
     limits = context.limits
-    if small.graph_launched >= limits["graph_from_ratio"] * small.kernels:
-        return Message("suppressed.graph-mode", {"graph_ratio": small.graph_launched / small.kernels})
+    in_graphs = launched_as_graph(context.facts, step)
+    if in_graphs >= limits["graph_from_ratio"] * small.kernels:
+        return Message("suppressed.graph-mode", {"graph_ratio": in_graphs / small.kernels})
     waits = waits_per_step(context, step)
     if waits >= limits["separated_from_ratio"] * small.small_per_step:
         return Message("suppressed.waits-between", {"wait_count": round(waits, 1), "rule": "R-HOST-2"})

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ascend_sn.formats.torch_npu.communication_parts import OpParts, TaskParts
@@ -19,8 +19,7 @@ _NEAR_NS = 2_000
 """Start times in communication.json are rounded to a quarter of a microsecond."""
 
 
-@dataclass(frozen=True)
-class CommOps:
+class CommOps(msgspec.Struct, frozen=True, eq=False):
     """Communication operators as a source records them, in file order.
 
     Attributes:
@@ -71,8 +70,7 @@ def assemble_collectives(
     return builder.rows()
 
 
-@dataclass(frozen=True)
-class _Timing:
+class _Timing(msgspec.Struct, frozen=True):
     transit: int | None = None
     wait: int | None = None
     sync: int | None = None

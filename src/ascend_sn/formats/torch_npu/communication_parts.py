@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ascend_sn.errors import JsonTextError
@@ -43,8 +43,7 @@ _SUM_OF_OTHERS = "SDMA"
 """The block SDMA is the sum of HCCS, PCIE and SIO: never added to them."""
 
 
-@dataclass(frozen=True)
-class Traffic:
+class Traffic(msgspec.Struct, frozen=True):
     """Bytes of one collective over one transport; `dur_ns` sums parallel planes and may exceed the collective."""
 
     transport: str
@@ -52,8 +51,7 @@ class Traffic:
     dur_ns: int
 
 
-@dataclass(frozen=True)
-class OpParts:
+class OpParts(msgspec.Struct, frozen=True):
     """What the exporter recorded of one collective; times in nanoseconds."""
 
     name: str
@@ -64,11 +62,10 @@ class OpParts:
     transit_ns: int
     wait_ns: int
     sync_ns: int
-    traffic: list[Traffic] = field(default_factory=list)
+    traffic: list[Traffic] = msgspec.field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class TaskParts:
+class TaskParts(msgspec.Struct, frozen=True):
     """Parts of collectives summed from their plane tasks; index = collective."""
 
     known: np.ndarray[Any, np.dtype[np.bool_]]

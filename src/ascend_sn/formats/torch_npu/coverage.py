@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from ascend_sn.formats.torch_npu.layout import RunInfo
@@ -21,8 +21,7 @@ _DEVICE_CAUSES: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Delivery:
+class Delivery(msgspec.Struct, frozen=True):
     """What the reader found apart from the rows.
 
     Attributes:

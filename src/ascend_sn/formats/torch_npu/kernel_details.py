@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -42,8 +42,7 @@ _METRIC = re.compile(
 _UNIT = re.compile(r"\(([^)]*)\)$")
 
 
-@dataclass(frozen=True)
-class KernelDetails:
+class KernelDetails(msgspec.Struct, frozen=True, eq=False):
     """Kernel rows without ids of host calls, and what matches them to other files.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from ascend_sn.formats.sqlite_columns import Database
 from ascend_sn.formats.torch_npu.communication_parts import TOTAL, json_steps, scaled, step_number
@@ -21,8 +22,7 @@ __all__ = ["LinkEntry", "collect_links", "group_members", "link_rows", "links_fr
 _STATS = frozenset({"top1", "middle", "bottom1", "bottom2", "bottom3", "total"})
 
 
-@dataclass(frozen=True)
-class LinkEntry:
+class LinkEntry(msgspec.Struct, frozen=True):
     """One pair of one operation type and step; ranks are places inside the group."""
 
     step: int | None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -25,8 +24,7 @@ __all__ = ["TextDevice", "TraceDevice", "device_without_trace", "join_device"]
 Mask = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class TraceDevice:
+class TraceDevice(msgspec.Struct, frozen=True, eq=False):
     """Device events of the trace: tasks, communication operators with their group, plane tasks."""
 
     events: TraceEvents
@@ -36,8 +34,7 @@ class TraceDevice:
     group: Text
 
 
-@dataclass(frozen=True)
-class TextDevice:
+class TextDevice(msgspec.Struct, frozen=True, eq=False):
     """Kernels (with communication operators), their metrics, and what collectives are made of."""
 
     kernels: Rows
