@@ -80,7 +80,7 @@ def copies_by_direction(facts: Facts, from_ratio: float) -> list[Copies]:
     if not large:
         return []
     calls = {(row.profile_id, row.direction): row for row in facts.table_rows(_CALLS, _Calls)}
-    steps = dict(facts.run.sql(_STEPS).fetchall())
+    steps = dict(facts.run.db.execute(_STEPS).fetchall())
     found = [
         _together(rows, direction, calls.get((profile_id, direction)), steps.get(profile_id, 1))
         for (profile_id, direction), rows in large.items()

@@ -26,7 +26,8 @@ class DamageKind(msgspec.Struct):
 @asked_once
 def damage_kinds(facts: Facts) -> list[DamageKind]:
     """Return every kind in the ledger, by severity and name."""
-    return sorted(facts.table_rows(_BY_KIND, DamageKind), key=lambda one: (one.severity, one.kind))
+    found = facts.table_rows(_BY_KIND, DamageKind) if facts.has_rows("damage") else []
+    return sorted(found, key=lambda one: (one.severity, one.kind))
 
 
 _BY_KIND: Final = """

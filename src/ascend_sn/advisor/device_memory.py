@@ -122,7 +122,7 @@ def is_of_device(component: str) -> bool:
 @asked_once
 def _failures(facts: Facts) -> dict[int, _Failure]:
     """Requests for memory that failed, by profile; they are allocation events."""
-    if facts.missing("memory_by_operator") is not None:
+    if not facts.has_rows("memory_event"):
         return {}
     return {row.profile_id: row for row in facts.table_rows(_FAILURES, _Failure)}
 
@@ -130,6 +130,8 @@ def _failures(facts: Facts) -> dict[int, _Failure]:
 @asked_once
 def _logged(facts: Facts) -> dict[int, int]:
     """Capacities that programs or recorders logged, by profile."""
+    if not facts.has_rows("metric"):
+        return {}
     return {row.profile_id: row.capacity_bytes for row in facts.table_rows(_LOGGED, _Capacity, name=CAPACITY_METRIC)}
 
 

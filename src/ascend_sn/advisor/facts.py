@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import msgspec
 
 from ascend_sn.analysis import Missing, absence, worked_out
+from ascend_sn.analysis.registry import has_rows
 from ascend_sn.analysis.relations import Result, selected
 from ascend_sn.store import Run
 
@@ -49,6 +50,10 @@ class Facts:
         if name not in self._missing:
             self._missing[name] = absence(self.run, name)
         return self._missing[name]
+
+    def has_rows(self, table: str) -> bool:
+        """Say whether a table of the run holds anything."""
+        return has_rows(self.run.db, table)
 
     def rows(self, name: str, row_type: type[_Row], where: Callable[[Row], object] | None = None) -> list[_Row]:
         """Return a result whole, or its rows for which `where` holds, in its own order; none where it is absent.

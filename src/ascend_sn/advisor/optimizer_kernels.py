@@ -26,7 +26,7 @@ class OptimizerKernels(msgspec.Struct):
 def optimizer_kernels(facts: Facts) -> dict[int, list[OptimizerKernels]]:
     """Return them by profile, the type with most time first."""
     found: dict[int, list[OptimizerKernels]] = {}
-    for row in facts.table_rows(_BY_TYPE, OptimizerKernels):
+    for row in facts.table_rows(_BY_TYPE, OptimizerKernels) if facts.has_rows("operator") else ():
         found.setdefault(row.profile_id, []).append(row)
     for rows in found.values():
         rows.sort(key=lambda row: (-row.total_ns, row.op_type))

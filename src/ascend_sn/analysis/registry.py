@@ -16,7 +16,7 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.analysis.relations import Result, worked_out_once
 from ascend_sn.model.tables import BY_NAME
 
-__all__ = ["COMBINED_VIEW", "Analysis", "Missing", "Need", "combined_once", "evaluate", "missing_needs"]
+__all__ = ["COMBINED_VIEW", "Analysis", "Missing", "Need", "combined_once", "evaluate", "has_rows", "missing_needs"]
 
 COMBINED_VIEW = "per_profile_result"
 """Name under which a combining query keeps the rows that it combines."""
@@ -94,14 +94,15 @@ def missing_needs(needs: Iterable[Need], db: DuckDBPyConnection) -> Missing | No
     The one place that turns an absent table into "not collected, turn on X".
     """
     for need in needs:
-        if not _has_rows(db, need.table, need.column) and not any(
-            _has_rows(db, *name.split(".")) for name in need.alternatives
+        if not has_rows(db, need.table, need.column) and not any(
+            has_rows(db, *name.split(".")) for name in need.alternatives
         ):
             return _explain(need, db)
     return None
 
 
-def _has_rows(db: DuckDBPyConnection, table: str, column: str | None = None) -> bool:
+def has_rows(db: DuckDBPyConnection, table: str, column: str | None = None) -> bool:
+    """Say whether a table holds rows; with `column`, whether any of them has a value there."""
     if column is None:
         return table in _filled_tables(db)
     known = _filled_columns(db)

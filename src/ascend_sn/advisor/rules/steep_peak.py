@@ -36,6 +36,12 @@ class _Height(msgspec.Struct, kw_only=True):
         return self.peak_bytes - self.floor_bytes
 
 
+class _Held(msgspec.Struct):
+    """How much of what was allocated an operator holds at the peak."""
+
+    held_bytes: int
+
+
 class _Top(msgspec.Struct, kw_only=True):
     """The operator that holds most of what was allocated in the step at its peak."""
 
@@ -60,10 +66,12 @@ def check(context: Context) -> Iterator[Claim]:
 def _steepest(context: Context, heights: list[_Height]) -> Claim | None:
     limits = context.limits
     highest = max(heights, key=lambda height: height.peak_bytes)
-    tops = context.facts.table_rows(
-        _TOP, _Top, profile_id=highest.profile_id, device=highest.device, peak=highest.peak_ts_ns
-    )
-    if not tops or tops[0].held_bytes < limits["operator_from_ratio"] * highest.height_bytes:
+    peak = {"profile_id": highest.profile_id, "device": highest.device, "peak": highest.peak_ts_ns}
+    most = context.facts.table_rows(_MOST, _Held, **peak)
+    if not most or most[0].held_bytes < limits["operator_from_ratio"] * highest.height_bytes:
+        return None
+    tops = context.facts.table_rows(_TOP, _Top, **peak)
+    if not tops:
         return None
     top = tops[0]
     usual = median(height.height_bytes for height in heights)
@@ -133,6 +141,28 @@ _HEIGHTS: Final = f"""
     where ts_ns >= start_ns and ts_ns < end_ns
     group by profile_id, device, step_id, start_ns
     order by profile_id, device, start_ns
+"""
+_MOST: Final = """
+    with events as (
+        select ts_ns, memory_event.kind, size_bytes, address, coalesce(operator_name, operator.name) as operator_name
+        from memory_event
+        left join (select profile_id, operator_id, name from operator) operator using (profile_id, operator_id)
+        where profile_id = $profile_id and coalesce(device, 'device') = $device and ts_ns <= $peak
+          and memory_event.kind in ('alloc', 'free') and size_bytes is not null
+    ),
+    owned as (
+        select case kind when 'alloc' then size_bytes else -size_bytes end as change_bytes,
+               (last_value(case when kind = 'alloc' then {'name': operator_name} end ignore nulls) over (
+                   partition by address order by ts_ns, kind
+                   rows between unbounded preceding and current row)).name as owner
+        from events
+    )
+    select sum(change_bytes)::bigint as held_bytes
+    from owned
+    where owner <> 'unknown'
+    group by owner
+    order by held_bytes desc
+    limit 1
 """
 _TOP: Final = f"""
     with levels as (
