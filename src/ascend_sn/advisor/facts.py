@@ -62,7 +62,7 @@ class Facts:
         """
         if name not in self._rows:
             found = self._result(name)
-            self._rows[name] = [] if isinstance(found, Missing) else found.dicts()
+            self._rows[name] = [] if isinstance(found, Missing) else found.shared()
         rows = self._rows[name]
         return [msgspec.convert(row, row_type) for row in (rows if where is None else filter(where, rows))]
 

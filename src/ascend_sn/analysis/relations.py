@@ -64,6 +64,10 @@ class Result(ABC):
         names = self.columns
         return [dict(zip(names, row, strict=True)) for row in rows]
 
+    def shared(self) -> list[dict[str, Any]]:
+        """All rows, by name of the column, for who does not change them: none is copied."""
+        return self.dicts()
+
     def keep(self, name: str) -> None:
         """Make the rows visible to later queries as the table `name`, replacing an earlier one."""
         self._db.execute(f"create or replace temp table {name} as {self._sql}", self._parameters)
@@ -131,6 +135,9 @@ class _Listed(Result):
 
     def dicts(self) -> list[dict[str, Any]]:
         return [dict(row) for row in self._rows]
+
+    def shared(self) -> list[dict[str, Any]]:
+        return self._rows
 
     def settled(self, name: str) -> Callable[[DuckDBPyConnection], Result]:
         return partial(_Listed, rows=self._rows, types=self._types)

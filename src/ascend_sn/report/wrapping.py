@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 from typing import Final
 
 __all__ = ["cell_width", "wrapped"]
 
 _UNITS: Final = frozenset({"%", "ns", "us", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "kB/s", "MB/s", "GB/s", "TB/s"})
-_TOKEN: Final = re.compile(
-    r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef][\u3001\u3002\uff0c\uff1a\uff1b\uff09]*|[^\s\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]+|\s+"
-)
+_FIRST_CHINESE: Final = "\u2e80"
+_WORD: Final = re.compile(r"\S+|\s+")
 _NUMBER_END: Final = re.compile(r"[\d.]$")
 
 
 def cell_width(text: str) -> int:
     """Columns that a text takes in a terminal; Chinese characters take two, marks above letters none."""
+    if text.isascii():
+        return len(text)
     return sum(
         0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
         for letter in text
@@ -40,7 +42,7 @@ def wrapped(text: str, width: int) -> list[str]:
 
 def _pieces(text: str) -> list[str]:
     """Words, blanks and single Chinese characters; a number and its unit are one piece."""
-    tokens = _TOKEN.findall(text)
+    tokens = (_WORD if max(text, default="") < _FIRST_CHINESE else _chinese_token()).findall(text)
     pieces: list[str] = []
     for token in tokens:
         unit = token.rstrip(".,;:)\uff09")
@@ -49,3 +51,11 @@ def _pieces(text: str) -> list[str]:
         else:
             pieces.append(token)
     return pieces
+
+
+@cache
+def _chinese_token() -> re.Pattern[str]:
+    """Words, blanks, and Chinese characters each with the marks behind it; to compile it takes milliseconds."""
+    return re.compile(
+        r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef][\u3001\u3002\uff0c\uff1a\uff1b\uff09]*|[^\s\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]+|\s+"
+    )
