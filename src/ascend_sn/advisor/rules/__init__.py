@@ -6,9 +6,11 @@ How to add a rule:
    `RULE = Rule(code, name, topic, effort, check, needs=(analyses,))`. `check(context)` yields `Claim`s, worst first,
    and nothing where the pattern is not there:
 
-   * `context.facts.rows(analysis, RowStruct)` and `.query(analysis, sql, RowStruct)` give analysis results,
+   * `context.facts.rows(analysis, RowStruct, where)` and `.query(analysis, sql, RowStruct)` give analysis results,
      `context.steps` the median step of each profile, `context.profiles` the captured processes with their
      configuration. Rules read analyses; raw tables only through `facts.table_rows`, where no analysis has the figure.
+     Every query costs milliseconds, whatever it finds: look first at what is known already (`facts.missing`,
+     `facts.has_rows`, the rows of a result), and let rules that ask the same share an `asked_once` function.
    * `context.limits["name_ratio"]` is a threshold. No number that decides stands in the module.
    * `Claim(params=..., location=..., evidence=..., changes=(...), at_stake_ns=...)`: `changes` are functions from the
      replayed graph to a transformation, which import `ascend_sn.replay` inside, as many runs never get there. `advise`
