@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar, get_args
 
-import msgspec
-
 from ascend_sn.advisor.median_step import MedianStep
 from ascend_sn.advisor.thresholds import Thresholds
 
@@ -45,7 +43,8 @@ class Selection:
     thresholds: Thresholds | None = None
 
 
-class View(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class View:
     """What the user asked to see.
 
     Attributes:
