@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from ascend_sn import model
@@ -19,6 +19,7 @@ def type_of(name: str) -> str:
     return _types().get(plain_name(name), name.rsplit("::", 1)[-1])
 
 
+@lru_cache(maxsize=1 << 16)  # asked for every kernel; a run has few names
 def plain_name(name: str) -> str:
     """Return a name in lower case, without name space and punctuation."""
     name = name.split("(", 1)[0].rsplit("::", 1)[-1].lower()
