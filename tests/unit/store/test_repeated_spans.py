@@ -40,7 +40,7 @@ def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("few_are_many")
 def test_marked_spans_are_read_as_they_were_recorded(tmp_path: Path, cache: Path) -> None:
-    profiler = Profiler(output_path=tmp_path / "run")
+    profiler = Profiler(output_path=tmp_path / "run", backend="host")
     with profiler:
         profiler.start_op("forward")
         profiler.start_op("all_reduce", kind="communication", size_bytes=8)
@@ -67,7 +67,7 @@ def test_marked_spans_are_read_as_they_were_recorded(tmp_path: Path, cache: Path
 
 
 def test_a_span_and_its_operator_take_at_most_eight_bytes(tmp_path: Path, cache: Path) -> None:
-    profiler = Profiler(output_path=tmp_path / "run")
+    profiler = Profiler(output_path=tmp_path / "run", backend="host")
     with profiler:
         for step in range(1000):
             for layer in range(20):
