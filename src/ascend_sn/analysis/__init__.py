@@ -283,5 +283,4 @@ __all__ = [
     "temporary_churn",
     "throughput_sweep",
     "utilisation_map",
-    "worked_out",
 ]
