@@ -84,7 +84,8 @@ def format_waste(db: DuckDBPyConnection) -> Result:
 
 def _summed(profile_id: int, own: dict[str, Any]) -> list[dict[str, Any]]:
     names = own["op_type"].tolist()
-    kinds = [waste_kind(name) for name in names]
+    of_name = {name: waste_kind(name) for name in set(names)}
+    kinds = [of_name[name] for name in names]
     dur = np.asarray(own["dur_ns"], np.int64)
     has_shapes = not bool(np.ma.getmaskarray(own["input_shapes"]).all())
     pairs, pair_ns = _inverse_pairs(own, names, kinds, dur)

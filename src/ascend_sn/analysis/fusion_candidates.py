@@ -15,7 +15,7 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.analysis.kernel_chains import Chains, Recurring, chains, recurring
 from ascend_sn.analysis.operator_names import type_of
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import Result, listed
+from ascend_sn.analysis.relations import Result, listed, worked_out_once
 from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "fusion_candidates", "fusion_instances"]
@@ -78,8 +78,8 @@ def fusion_candidates(db: DuckDBPyConnection) -> Result:
         example_kernel_id; by profile, state and saving.
     """
     rows: list[dict[str, Any]] = []
-    for found in chains(db):
-        candidates = [_candidate(found, chosen) for chosen in _chosen(found)]
+    for found, chosen in zip(chains(db), _chosen_of_all(db), strict=True):
+        candidates = [_candidate(found, one) for one in chosen]
         fused = _fused(found)
         rows.extend(_with_rates(candidates + fused))
     rows.sort(key=lambda row: (row["profile_id"], row["state"], -(row["saving_ns"] or 0.0), -(row["before_ns"] or 0),
@@ -94,15 +94,20 @@ def fusion_instances(db: DuckDBPyConnection) -> Result:
         profile_id, pattern, op_types, instance (from 0 per profile and op_types), place (from 0), kernel_id.
     """
     rows = []
-    for found in chains(db):
-        for chosen in _chosen(found):
-            pattern, op_types = _names(found, chosen)
-            for instance, start in enumerate(chosen.starts.tolist()):
-                for place in range(chosen.length):
+    for found, chosen in zip(chains(db), _chosen_of_all(db), strict=True):
+        for one in chosen:
+            pattern, op_types = _names(found, one)
+            for instance, start in enumerate(one.starts.tolist()):
+                for place in range(one.length):
                     kernel_id = int(found.kernel_id[start + place])
                     values = (found.profile_id, pattern, op_types, instance, place, kernel_id)
                     rows.append(dict(zip(_INSTANCE_TYPES, values, strict=True)))
     return listed(db, rows, _INSTANCE_TYPES)
+
+
+@worked_out_once
+def _chosen_of_all(db: DuckDBPyConnection) -> list[list[Recurring]]:
+    return [_chosen(found) for found in chains(db)]
 
 
 def _chosen(found: Chains) -> list[Recurring]:

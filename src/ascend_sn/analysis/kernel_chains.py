@@ -12,6 +12,7 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.op_flops import family_of
 from ascend_sn.analysis.operator_names import plain_name
+from ascend_sn.analysis.relations import worked_out_once
 from ascend_sn.analysis.shapes import plain_dtypes, shapes_of, tensor_bytes, total_bytes
 from ascend_sn.model.rows import Bool, Int64
 
@@ -74,6 +75,7 @@ class Recurring(msgspec.Struct, frozen=True, eq=False):
     starts: Int64
 
 
+@worked_out_once
 def chains(db: DuckDBPyConnection) -> list[Chains]:
     """Return the compute kernels of every profile with what links each to the next on its stream.
 
@@ -161,7 +163,10 @@ def _chains(found: dict[str, Any], profile_id: int, part: slice) -> Chains:
     names = rows["op_type"].tolist()
     kinds = rows["kind"].tolist()
     is_compute = np.array([kind in ("compute", "fused") for kind in kinds], np.bool_)
-    fusible = is_compute & np.array([plain_name(name) not in NOT_FUSED for name in names], np.bool_)
+    types: dict[str, int] = {}
+    code = np.array([types.setdefault(name, len(types)) for name in names], np.int64)
+    can_be_part = np.array([plain_name(name) not in NOT_FUSED for name in types], np.bool_)
+    fusible = is_compute & can_be_part[code]
     links = _Links()
     columns = [
         rows[name].tolist() for name in ("input_shapes", "input_dtypes", "output_shapes", "output_dtypes", "module")
@@ -175,8 +180,6 @@ def _chains(found: dict[str, Any], profile_id: int, part: slice) -> Chains:
     for at in near.tolist():
         linked, size = links.between(signatures[at], signatures[at + 1])
         feeds[at], passed[at] = linked, size
-    types: dict[str, int] = {}
-    code = np.array([types.setdefault(name, len(types)) for name in names], np.int64)
     matrix = np.array([family_of(name) is not None for name in types], np.bool_)
     rank = rows["rank"][0] if count else None
     return Chains(

@@ -140,6 +140,7 @@ def _bounds(activity: Activity, launched: Launches) -> list[dict[str, Any]]:
     starved = subtract(*free, *union(asked[known], activity.start[known]))
     free_ns = lengths_within(*free, windows.start, windows.end)
     starved_ns = lengths_within(*starved, windows.start, windows.end)
+    known_ratio = float(known.mean())
     rows = []
     for at in range(len(windows)):
         share = int(starved_ns[at]) / int(free_ns[at]) if free_ns[at] else 0.0
@@ -150,7 +151,7 @@ def _bounds(activity: Activity, launched: Launches) -> list[dict[str, Any]]:
                 "free_ns": int(free_ns[at]),
                 "starved_ns": int(starved_ns[at]),
                 "starved_ratio": share,
-                "launch_known_ratio": float(known.mean()),
+                "launch_known_ratio": known_ratio,
                 "host_bound": share > HOST_BOUND_RATIO,
             }
         )
