@@ -66,7 +66,6 @@ def test_help_loads_neither_the_database_nor_arrays(words: list[str]) -> None:
         ["analyze", "d", "--top-k", "many"],
         ["analyze", "d", "--output", "x.pdf"],
         ["analyze", "d", "--output", "x"],
-        ["analyze", "a", "--input", "b"],
     ],
 )
 def test_a_wrong_call_exits_with_2(capsys: Capture, words: list[str]) -> None:
