@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ascend_sn.cli.advice import check_rule, print_explanation, reaches
-from ascend_sn.cli.command import ANY_PATH, GuideCommand, common_options, job_option, switch
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, common_options, job_option, redact_option, switch
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import check_output, print_document, write_document
 from ascend_sn.report.language import Language
@@ -17,6 +17,7 @@ from ascend_sn.report.language import Language
 @click.command(cls=GuideCommand)
 @common_options()
 @job_option()
+@redact_option()
 @click.option("--output", type=ANY_PATH, metavar="FILE", help="cli.option.output")
 @click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="cli.option.top-k")
 @click.option("--op-time-threshold", type=click.FloatRange(min=0), metavar="MS", help="cli.option.op-time-threshold")
@@ -31,6 +32,7 @@ def analyze(
     paths: tuple[Path, ...],
     input_paths: tuple[Path, ...],
     job: str | None,
+    redact: bool,
     output: Path | None,
     output_format: str | None,
     top_k: int | None,
@@ -63,7 +65,7 @@ def analyze(
         advice=not (screen_only and view.chosen) or rule is not None or fail_on is not None,
         thresholds=thresholds,
     )
-    document = document_of(named, language, cache_dir=cache_dir, selection=selection, job=job)
+    document = document_of(named, language, cache_dir=cache_dir, selection=selection, job=job, redact=redact)
     if output is not None:
         write_document(document, output, language, view)
         print(language.text("say.written", path=output), file=sys.stderr)

@@ -19,6 +19,7 @@ __all__ = [
     "job_option",
     "language_of",
     "language_option",
+    "redact_option",
     "switch",
     "write_options",
 ]
@@ -105,6 +106,11 @@ def input_option() -> Decorator:
 def job_option() -> Decorator:
     """`--job`: which one, where the input holds several jobs."""
     return click.option("--job", metavar="NAME", help="cli.option.job")
+
+
+def redact_option() -> Decorator:
+    """`--redact`: stand-ins for paths, users and hosts."""
+    return switch("--redact", help="cli.option.redact")
 
 
 def language_option() -> Decorator:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option, switch
-from ascend_sn.cli.comparing import audit_of, measured_side, recoveries_of
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option, redact_option, switch
+from ascend_sn.cli.comparing import audit_of, measured_side, recoveries_of, redacted_sides
 from ascend_sn.cli.output import check_output, write_text
 from ascend_sn.errors import NotComparableError, UsageError
 from ascend_sn.report.language import Language
@@ -33,6 +33,7 @@ SUFFIXES: Final = (".html", ".md", ".json")
 @click.option("--format", "output_format", type=click.Choice(["text", "json", "md"]), help="cli.option.compare-format")
 @switch("--require-confidence", help="cli.option.require-confidence")
 @switch("--strict", help="cli.option.compare-strict")
+@redact_option()
 @click.option("--cache-dir", type=ANY_PATH, metavar="DIR", help="cli.option.cache-dir")
 @language_option()
 def compare(
@@ -47,6 +48,7 @@ def compare(
     output_format: str | None,
     require_confidence: bool,
     strict: bool,
+    redact: bool,
     cache_dir: Path | None,
     language: Language,
 ) -> int:
@@ -73,6 +75,8 @@ def compare(
         rows=top_k or DEFAULT_ROWS,
         analysis_ns=time.perf_counter_ns() - began,
     )
+    if redact:
+        document = redacted_sides(document, base, other)
     if output is not None:
         _save(document, output, language)
     if output is None or output_format is not None:

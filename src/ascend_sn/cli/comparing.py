@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from ascend_sn.compare.comparison import Comparison
     from ascend_sn.compare.figures import RunFigures
     from ascend_sn.compare.recovery import Recovery
+    from ascend_sn.report.comparison import ComparisonDocument
 
-__all__ = ["Side", "audit_of", "measured_side", "recoveries_of"]
+__all__ = ["Side", "audit_of", "measured_side", "recoveries_of", "redacted_sides"]
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,21 @@ def audit_of(
     if outcomes:
         log_outcomes(outcomes, cache_dir=cache_dir)
     return found
+
+
+def redacted_sides(document: ComparisonDocument, base: Side, candidate: Side) -> ComparisonDocument:
+    """Return the document with stand-ins for the paths, users and hosts of both sides."""
+    from ascend_sn.report.redacted import redacted
+    from ascend_sn.store import Run
+    from ascend_sn.store.redacted_run import learn_run
+    from ascend_sn.store.redaction import Redactor, of_this_machine
+
+    hosts, users = of_this_machine()
+    redactor = Redactor(hosts=hosts, users=users)
+    for job in (*base.jobs, *candidate.jobs):
+        with Run(job.location.folder, job.location.input) as run:
+            learn_run(redactor, run)
+    return redacted(document, redactor)
 
 
 def _jobs(location: Location, path: Path, waiting: Waiting, language: Language) -> list[_Job]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ascend_sn.cli.command import GuideCommand, common_options, job_option
+from ascend_sn.cli.command import GuideCommand, common_options, job_option, redact_option
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.report.language import Language
 
@@ -15,11 +15,13 @@ from ascend_sn.report.language import Language
 @click.command(cls=GuideCommand)
 @common_options()
 @job_option()
+@redact_option()
 def doctor(
     *,
     paths: tuple[Path, ...],
     input_paths: tuple[Path, ...],
     job: str | None,
+    redact: bool,
     output_format: str | None,
     strict: bool,
     cache_dir: Path | None,
@@ -31,7 +33,7 @@ def doctor(
     from ascend_sn.report.views import Selection
 
     selection = Selection(details=frozenset(), advice=False)
-    document = document_of(input_of(paths, input_paths), language, cache_dir=cache_dir, selection=selection, job=job)
+    document = document_of(input_of(paths, input_paths), language, cache_dir=cache_dir, selection=selection, job=job, redact=redact)
     if output_format == "json":
         sys.stdout.write(json_text(doctor_document(document)))
     else:

@@ -6,13 +6,14 @@ import gzip
 import re
 import shutil
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 import click
 import duckdb
 
-from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_options, job_option, language_option
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_options, job_option, language_option, redact_option
 from ascend_sn.cli.opening import input_of
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import StoreError, UsageError
@@ -40,6 +41,7 @@ _RANGE: Final = re.compile(r"(\d+)(?:-(\d+))?")
 @click.option("--ranks", metavar="LIST", help="cli.option.ranks")
 @click.option("--steps", metavar="A-B", help="cli.option.steps")
 @job_option()
+@redact_option()
 @click.option("--cache-dir", type=ANY_PATH, metavar="DIR", help="cli.option.cache-dir")
 @language_option()
 def export(
@@ -51,11 +53,13 @@ def export(
     ranks: str | None,
     steps: str | None,
     job: str | None,
+    redact: bool,
     cache_dir: Path | None,
     language: Language,
 ) -> int:
     """Write a run in a form of other tools; nothing that exists is overwritten."""
     from ascend_sn.store import open_run
+    from ascend_sn.store.redacted_run import redacted_run
 
     source = input_of(paths, input_paths)
     if output_format != "chrome" and (ranks or steps):
@@ -63,7 +67,8 @@ def export(
     _check_free(output)
     with (
         Waiting(language.text("say.reading", name=source.name)) as waiting,
-        open_run(source.paths, job=job, cache_dir=cache_dir, progress=waiting.reading) as run,
+        open_run(source.paths, job=job, cache_dir=cache_dir, progress=waiting.reading) as opened,
+        redacted_run(opened) if redact else nullcontext(opened) as run,
     ):
         try:
             if output_format == "chrome":

@@ -53,10 +53,12 @@ def document_of(
     cache_dir: Path | None,
     selection: Selection | None = None,
     job: str | None = None,
+    redact: bool = False,
 ) -> Document:
     """Read and analyse a run, or take up what was kept of the last time when neither the input nor the code changed.
 
-    Of an input that holds several jobs, `job` is shown, else the newest, which is then said.
+    Of an input that holds several jobs, `job` is shown, else the newest, which is then said. With `redact`
+    paths, users and hosts have stand-ins.
     """
     chosen = selection or Selection()
     with short_process(), Waiting(language.text("say.reading", name=named.name)) as waiting:
@@ -71,7 +73,16 @@ def document_of(
     if document.jobs and job is None:
         jobs = {"count": len(document.jobs), "jobs": ", ".join(document.jobs), "job": document.job}
         print(printable(language.text("say.jobs", **jobs)), file=sys.stderr)
-    return document
+    return _redacted(document, location) if redact else document
+
+
+def _redacted(document: Document, location: Location) -> Document:
+    from ascend_sn.report.redacted import redacted
+    from ascend_sn.store import Run
+    from ascend_sn.store.redacted_run import redactor_of
+
+    with Run(location.folder, location.input) as run:
+        return redacted(document, redactor_of(run))
 
 
 @contextmanager

@@ -6,13 +6,13 @@ import json
 import os
 import sys
 import tempfile
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 import click
 
-from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_option, job_option, language_option, switch
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_option, job_option, language_option, redact_option, switch
 from ascend_sn.cli.opening import input_of
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import QueryError, StoreError, UsageError
@@ -40,6 +40,7 @@ _ROWS: Final = 100
     "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, help="cli.option.timeout"
 )
 @job_option()
+@redact_option()
 @click.option("--cache-dir", type=ANY_PATH, metavar="DIR", help="cli.option.cache-dir")
 @language_option()
 def query(
@@ -52,6 +53,7 @@ def query(
     limit: int,
     timeout: float,
     job: str | None,
+    redact: bool,
     cache_dir: Path | None,
     language: Language,
 ) -> int:
@@ -66,12 +68,14 @@ def query(
     from ascend_sn.store import open_run
     from ascend_sn.store.sandbox import Sandbox
 
-    with (
-        Waiting(language.text("say.reading", name=named.name)) as waiting,
-        open_run(named.paths, job=job, cache_dir=cache_dir, progress=waiting.reading) as run,
-    ):
-        sandbox = Sandbox(run, timeout_s=timeout)
-    with sandbox:
+    with ExitStack() as opened:
+        with Waiting(language.text("say.reading", name=named.name)) as waiting:
+            run = opened.enter_context(open_run(named.paths, job=job, cache_dir=cache_dir, progress=waiting.reading))
+            if redact:
+                from ascend_sn.store.redacted_run import redacted_run
+
+                run = opened.enter_context(redacted_run(run))
+            sandbox = opened.enter_context(Sandbox(run, timeout_s=timeout))
         if sql is None and sys.stdin.isatty():
             _converse(sandbox, language, limit)
         else:

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from ascend_sn.cli.command import ANY_PATH, GuideCommand, common_options, job_option
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, common_options, job_option, redact_option
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import check_output, print_document, write_document
 from ascend_sn.errors import UsageError
@@ -21,6 +21,7 @@ DEFAULT_NAME: Final = "ascend-sn-report.html"
 @click.command(cls=GuideCommand)
 @common_options()
 @job_option()
+@redact_option()
 @click.option("--output", type=ANY_PATH, metavar="FILE", help="cli.option.report-output")
 @click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="cli.option.top-k")
 def report(
@@ -28,6 +29,7 @@ def report(
     paths: tuple[Path, ...],
     input_paths: tuple[Path, ...],
     job: str | None,
+    redact: bool,
     output: Path | None,
     output_format: str | None,
     top_k: int | None,
@@ -44,7 +46,7 @@ def report(
     check_output(target)
     view = View(top_k=top_k)
     selection = selection_of(view=view, thresholds=Thresholds.in_force(Path.cwd()))
-    document = document_of(named, language, cache_dir=cache_dir, selection=selection, job=job)
+    document = document_of(named, language, cache_dir=cache_dir, selection=selection, job=job, redact=redact)
     write_document(document, target, language, view)
     if output_format == "json":
         print_document(document, language, view, output_format)

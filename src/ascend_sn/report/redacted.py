@@ -1,0 +1,108 @@
+"""A document with stand-ins for paths, users and hosts, ready for every writer."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from ascend_sn.store.redaction import Redactor
+
+__all__ = ["redacted"]
+
+_Value = TypeVar("_Value")
+
+_PLACES: Final = {
+    ("Profile", "source"),
+    ("Damage", "file"),
+    ("Document", "input"),
+    ("Document", "job"),
+    ("Document", "jobs"),
+    ("DoctorDocument", "input"),
+    ("ComparedRun", "name"),
+}
+"""Fields that hold a path and nothing else."""
+
+_OUR_WORDS: Final = frozenset(
+    "schema generator language message_id rule id code check table column state scope what change grade figure unit "
+    "metric method kind severity device_kind format origin part decided_by absent lacking quiet".split()
+)
+"""Fields that hold words of this package."""
+
+
+def redacted(document: _Value, redactor: Redactor) -> _Value:
+    """Return a copy of a document, or of a part of one, in which all foreign texts have stand-ins.
+
+    Field names, the words that this package gives, and numbers stay.
+    """
+    for text in _texts(document):
+        redactor.learn(text)
+    if hasattr(document, "input"):
+        redactor.learn_input(str(document.input))
+    return _replaced(document, redactor)  # type: ignore[no-any-return]
+
+
+def _texts(value: Any) -> list[str]:
+    """All texts in a value, in order."""
+    found: list[str] = []
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, str):
+            found.append(one)
+        elif isinstance(one, Mapping):
+            pending += one.values()
+        elif isinstance(one, list | tuple | set | frozenset):
+            pending += one
+        elif _fields(type(one)):
+            pending += [getattr(one, name) for name in _fields(type(one))]
+    return found
+
+
+def _replaced(value: Any, redactor: Redactor) -> Any:
+    if isinstance(value, str):
+        return redactor.text(value)
+    if isinstance(value, Mapping):
+        return {key: _replaced(one, redactor) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return type(value)(_replaced(one, redactor) for one in value)
+    type_ = type(value)
+    free = _fields(type_)
+    if not free:
+        return value
+    changes: dict[str, Any] = {}
+    for name, is_free in free.items():
+        if not is_free:
+            continue
+        before = getattr(value, name)
+        if (type_.__name__, name) in _PLACES:
+            changes[name] = [redactor.place(one) for one in before] if isinstance(before, list) else redactor.place(before)
+        else:
+            changes[name] = _replaced(before, redactor)
+    if isinstance(value, msgspec.Struct):
+        return msgspec.structs.replace(value, **changes)
+    return dataclasses.replace(value, **changes)
+
+
+@cache
+def _fields(type_: type) -> dict[str, bool]:
+    """The fields of a struct or dataclass, and whether foreign text can be in them; none for other types."""
+    if issubclass(type_, msgspec.Struct):
+        names = list(type_.__struct_fields__)
+    elif dataclasses.is_dataclass(type_):
+        names = [field.name for field in dataclasses.fields(type_) if field.init]
+    else:
+        return {}
+    hints = get_type_hints(type_)
+    return {name: name not in _OUR_WORDS and _holds_text(hints[name]) for name in names}
+
+
+def _holds_text(hint: Any) -> bool:
+    """Whether a value of this type can hold a text that is not one of a few known words."""
+    if hint is None or hint in (int, float, bool, type(None)) or get_origin(hint) is Literal:
+        return False
+    parts = get_args(hint)
+    return any(_holds_text(part) for part in parts if part is not Ellipsis) if parts else True
