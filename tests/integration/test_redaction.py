@@ -69,7 +69,10 @@ def test_analyze_in_every_format(capsys: Capture, hostile: Path, tmp_path: Path)
     texts = [(tmp_path / name).read_text(encoding="utf-8") for name in ("a.html", "a.md", "a.json", "a.csv")]
     with zipfile.ZipFile(tmp_path / "a.xlsx") as book:
         texts += [book.read(name).decode("utf-8", "replace") for name in book.namelist()]
-    texts += [run(capsys, "analyze", hostile, "--redact"), run(capsys, "doctor", hostile, "--redact", "--format", "json")]
+    texts += [
+        run(capsys, "analyze", hostile, "--redact"),
+        run(capsys, "doctor", hostile, "--redact", "--format", "json"),
+    ]
 
     assert [leaks(text) for text in texts] == [[]] * len(texts)
     operators = [row["name"] for row in json.loads(texts[2])["operators"]["operators"]]

@@ -33,7 +33,9 @@ def doctor(
     from ascend_sn.report.views import Selection
 
     selection = Selection(details=frozenset(), advice=False)
-    document = document_of(input_of(paths, input_paths), language, cache_dir=cache_dir, selection=selection, job=job, redact=redact)
+    document = document_of(
+        input_of(paths, input_paths), language, cache_dir=cache_dir, selection=selection, job=job, redact=redact
+    )
     if output_format == "json":
         sys.stdout.write(json_text(doctor_document(document)))
     else:

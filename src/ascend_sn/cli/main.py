@@ -45,6 +45,7 @@ COMMANDS: Final = (
     "doctor",
     "demo",
     "ingest",
+    "mcp",
 )
 """Subcommands in the order of the help; each is a function of its name in its module."""
 

@@ -12,7 +12,15 @@ from typing import IO, TYPE_CHECKING, Final
 
 import click
 
-from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_option, job_option, language_option, redact_option, switch
+from ascend_sn.cli.command import (
+    ANY_PATH,
+    GuideCommand,
+    input_option,
+    job_option,
+    language_option,
+    redact_option,
+    switch,
+)
 from ascend_sn.cli.opening import input_of
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import QueryError, StoreError, UsageError

@@ -27,8 +27,37 @@ _PLACES: Final = {
 """Fields that hold a path and nothing else."""
 
 _OUR_WORDS: Final = frozenset(
-    "schema generator language message_id rule id code check table column state scope what change grade figure unit "
-    "metric method kind severity device_kind format origin part decided_by absent lacking quiet".split()
+    {
+        "schema",
+        "generator",
+        "language",
+        "message_id",
+        "rule",
+        "id",
+        "code",
+        "check",
+        "table",
+        "column",
+        "state",
+        "scope",
+        "what",
+        "change",
+        "grade",
+        "figure",
+        "unit",
+        "metric",
+        "method",
+        "kind",
+        "severity",
+        "device_kind",
+        "format",
+        "origin",
+        "part",
+        "decided_by",
+        "absent",
+        "lacking",
+        "quiet",
+    }
 )
 """Fields that hold words of this package."""
 
@@ -57,8 +86,8 @@ def _texts(value: Any) -> list[str]:
             pending += one.values()
         elif isinstance(one, list | tuple | set | frozenset):
             pending += one
-        elif _fields(type(one)):
-            pending += [getattr(one, name) for name in _fields(type(one))]
+        elif _fields(one):
+            pending += [getattr(one, name) for name in _fields(one)]
     return found
 
 
@@ -70,7 +99,7 @@ def _replaced(value: Any, redactor: Redactor) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return type(value)(_replaced(one, redactor) for one in value)
     type_ = type(value)
-    free = _fields(type_)
+    free = _fields(value)
     if not free:
         return value
     changes: dict[str, Any] = {}
@@ -79,7 +108,9 @@ def _replaced(value: Any, redactor: Redactor) -> Any:
             continue
         before = getattr(value, name)
         if (type_.__name__, name) in _PLACES:
-            changes[name] = [redactor.place(one) for one in before] if isinstance(before, list) else redactor.place(before)
+            changes[name] = (
+                [redactor.place(one) for one in before] if isinstance(before, list) else redactor.place(before)
+            )
         else:
             changes[name] = _replaced(before, redactor)
     if isinstance(value, msgspec.Struct):
@@ -87,9 +118,13 @@ def _replaced(value: Any, redactor: Redactor) -> Any:
     return dataclasses.replace(value, **changes)
 
 
+def _fields(value: object) -> dict[str, bool]:
+    """The fields of a struct or dataclass, and whether foreign text can be in them; none for other values."""
+    return _fields_of(type(value))
+
+
 @cache
-def _fields(type_: type) -> dict[str, bool]:
-    """The fields of a struct or dataclass, and whether foreign text can be in them; none for other types."""
+def _fields_of(type_: Any) -> dict[str, bool]:
     if issubclass(type_, msgspec.Struct):
         names = list(type_.__struct_fields__)
     elif dataclasses.is_dataclass(type_):

@@ -26,8 +26,23 @@ _PLACES: Final = {("profile", "source"), ("damage", "file")}
 """Columns that hold a path and nothing else."""
 
 _OUR_WORDS: Final = frozenset(
-    "kind origin state method phase table_name column_name device_kind format severity component copy_direction "
-    "src_table dst_table unit".split()
+    {
+        "kind",
+        "origin",
+        "state",
+        "method",
+        "phase",
+        "table_name",
+        "column_name",
+        "device_kind",
+        "format",
+        "severity",
+        "component",
+        "copy_direction",
+        "src_table",
+        "dst_table",
+        "unit",
+    }
 )
 """Columns that hold words of this package."""
 
@@ -81,7 +96,9 @@ def redacted_run(run: Run, redactor: Redactor | None = None) -> Iterator[Run]:
             yield copy
 
 
-def _copy_table(db: duckdb.DuckDBPyConnection, table: Table, files: list[Path], folder: Path, redactor: Redactor) -> None:
+def _copy_table(
+    db: duckdb.DuckDBPyConnection, table: Table, files: list[Path], folder: Path, redactor: Redactor
+) -> None:
     columns = [one.name for one in table.columns if one.type == "text" and one.name not in _OUR_WORDS]
     for file in files:
         target = folder / table.name / file.parent.name / file.name

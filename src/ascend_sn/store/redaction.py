@@ -15,8 +15,34 @@ from typing import Final
 __all__ = ["Redactor", "of_this_machine"]
 
 _GENERIC: Final = frozenset(
-    "root admin administrator user users ubuntu debian centos work data test app docker jenkins runner nobody default "
-    "public shared ma-user hwhiaiuser localhost localdomain unknown none null".split()
+    {
+        "root",
+        "admin",
+        "administrator",
+        "user",
+        "users",
+        "ubuntu",
+        "debian",
+        "centos",
+        "work",
+        "data",
+        "test",
+        "app",
+        "docker",
+        "jenkins",
+        "runner",
+        "nobody",
+        "default",
+        "public",
+        "shared",
+        "ma-user",
+        "hwhiaiuser",
+        "localhost",
+        "localdomain",
+        "unknown",
+        "none",
+        "null",
+    }
 )
 """Accounts and hosts that say nothing about anyone."""
 
@@ -31,7 +57,9 @@ _ENDINGS: Final = (
 )
 _FILE: Final = re.compile(rf"[\w.+-]+?\.(?:{_ENDINGS})(?:\.\d+)*", re.IGNORECASE)
 
-_URL: Final = r"(?<![A-Za-z0-9+.-])(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{1,20}+)://(?P<authority>[^\s/\"'<>]*)(?P<rest>[^\s\"'<>]*)"
+_URL: Final = (
+    r"(?<![A-Za-z0-9+.-])(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{1,20}+)://(?P<authority>[^\s/\"'<>]*)(?P<rest>[^\s\"'<>]*)"
+)
 _HOME: Final = rf"{_SEPARATOR}(?:home|[Uu]sers){_SEPARATOR}++(?:{_FOLDER})*+(?:{_NAME})?"
 _ABSOLUTE: Final = (
     rf"(?<![A-Za-z0-9_.%/\\-])(?:~[\w.-]*+{_SEPARATOR}++|[A-Za-z]:{_SEPARATOR}++|\\{{2,4}}|{_SLASH}++)"
@@ -47,7 +75,9 @@ _MAIL: Final = re.compile(r"(?<![\w.+-])([\w.+-]+)@([\w-]+(?:\.[\w-]+)*\.[A-Za-z
 _QUOTE: Final = r"\\{0,4}[\"']"
 _USERS: Final = (
     re.compile(rf"(?:home|[Uu]sers)(?:{_SEPARATOR})++([^/\\\s\"%:;,]+)"),
-    re.compile(rf"{_QUOTE}(?:user|user_?name|logname|owner){_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE}([^\"'\\]+)", re.IGNORECASE),
+    re.compile(
+        rf"{_QUOTE}(?:user|user_?name|logname|owner){_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE}([^\"'\\]+)", re.IGNORECASE
+    ),
     re.compile(r"\b(?:USER|LOGNAME|USERNAME)=([^\s;,\"']+)"),
     _MAIL,
     re.compile(r"(?<![\w/])~([A-Za-z][\w.-]*)/"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import Timer
 from types import TracebackType
 from typing import Any, Final
@@ -68,6 +68,7 @@ class Sandbox:
             timeout_s: Seconds after which a query is stopped.
         """
         self.timeout_s = timeout_s
+        self._opened = ExitStack()
         self._folder = tempfile.TemporaryDirectory(prefix="ascend-sn-query-", ignore_cleanup_errors=True)
         self._db: DuckDBPyConnection = duckdb.connect(
             config={
@@ -111,10 +112,15 @@ class Sandbox:
         finally:
             timer.cancel()
 
+    def keep_open(self, opened: ExitStack) -> None:
+        """Close what the tables are read from together with the sandbox."""
+        self._opened.push(opened)
+
     def close(self) -> None:
         """Release the connection and what it kept on disk."""
         self._db.close()
         self._folder.cleanup()
+        self._opened.close()
 
     def __enter__(self) -> Sandbox:
         return self

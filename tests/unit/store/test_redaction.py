@@ -25,7 +25,7 @@ from ascend_sn.store.redaction import Redactor
         ("tcp://10.1.2.3:29500", "tcp://host-1:29500"),
         ("bob@acme.com", "user-1@host-1"),
         ("NODE-A_4711_20240101120000123_ascend_pt", "host-1_4711_20240101120000123_ascend_pt"),
-        ('{"user": "wangwu", "hostname": "n17"} wangwu on n17', '{"user": "user-1", "hostname": "host-1"} user-1 on host-1'),
+        ('{"user": "wangwu", "host": "n17"} wangwu on n17', '{"user": "user-1", "host": "host-1"} user-1 on host-1'),
     ],
 )  # fmt: skip
 def test_what_names_somebody_or_some_place_is_replaced(text: str, shown: str) -> None:
