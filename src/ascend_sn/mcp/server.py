@@ -50,8 +50,9 @@ class _Tools:
         return answer({"runs": [self._line(name) for name in self._runs.names]})
 
     def data_health(self, run: str = "", limit: int = DEFAULT_ROWS) -> str:
-        """Say whether the data of a run can be believed: damage, contradictions, missing ranks, what was not collected
-        and how to turn it on. Ask this before any figure.
+        """Say whether the data of a run can be believed; ask this before any figure.
+
+        Damage, contradictions, missing ranks, what was not collected and how to turn it on.
         """
         health = dict(self._document(run)["health"])
         for name in ("damage", "checks", "not_collected", "differences", "clocks"):
@@ -59,8 +60,9 @@ class _Tools:
         return answer(health)
 
     def step_breakdown(self, run: str = "", limit: int = DEFAULT_ROWS) -> str:
-        """Say where a step goes: compute + exposed communication + exposed copies + free = window, one row per rank,
-        with the verdict in words, the phases and the input pipeline.
+        """Say where a step goes, by rank: compute + exposed communication + exposed copies + free = window.
+
+        With the verdict in words, the phases and the input pipeline.
         """
         document = self._document(run)
         breakdown = dict(document["breakdown"])
@@ -71,8 +73,10 @@ class _Tools:
         return answer({"verdict": said, "step_count": document["steps"].get("step_count"), "breakdown": breakdown})
 
     def findings(self, run: str = "", topic: str = "", limit: int = 10) -> str:
-        """List what limits a run, largest gain first: what was measured (evidence), what to do, what it is worth
-        (gain) and how to verify it. `topic` narrows it: communication, memory, compute, host, data or inference.
+        """List what limits a run, largest gain first.
+
+        What was measured (evidence), what to do, what it is worth (gain) and how to verify it. `topic` narrows it:
+        communication, memory, compute, host, data or inference.
         """
         section = self._document(run)["findings"]
         rows = [row for row in section.get("rows", []) if topic in ("", row["topic"])]
@@ -82,8 +86,9 @@ class _Tools:
         )
 
     def operators(self, run: str = "", by: str = "kernels", contains: str = "", limit: int = DEFAULT_ROWS) -> str:
-        """List kernels by type (by="kernels"), framework operators (by="operators") or kernels by shape (by="shapes"),
-        largest time first. `contains` narrows the names; the 500 largest are searched.
+        """List kernels by type (by="kernels") or by shape (by="shapes"), or framework operators (by="operators").
+
+        Largest time first. `contains` narrows the names; the 500 largest are searched.
         """
         names = {"kernels": "op_type", "operators": "name", "shapes": "op_type"}
         if by not in names:
@@ -96,18 +101,20 @@ class _Tools:
         return answer(_about(section) | {by: table(rows, limit, row_count=whole)})
 
     def communication(self, run: str = "", limit: int = DEFAULT_ROWS) -> str:
-        """List collectives by primitive (total = transit + wait + idle + unknown), the grade per rank, the traffic of
-        pairs of ranks, and who waits for whom.
+        """List collectives by primitive: total = transit + wait + idle + unknown.
+
+        With the grade per rank, the traffic of pairs of ranks, and who waits for whom.
         """
         return self._section(run, "communication", ("operations", "grades", "links", "pairs"), limit)
 
     def memory(self, run: str = "", limit: int = DEFAULT_ROWS) -> str:
-        """Say what memory is used for: peaks per rank, operators by what they hold, who holds the peak, leak verdicts."""
+        """Say what memory is used for: peaks by rank, operators, who holds the peak, leak verdicts."""
         return self._section(run, "memory", ("peaks", "operators", "leaks"), limit, without=("curves",))
 
     def compare_runs(self, baseline: str, candidate: str, limit: int = DEFAULT_ROWS) -> str:
-        """Compare two runs: the verdict with its confidence, metrics before and after, and what the difference is made
-        of. A verdict of inconclusive means that the data cannot tell.
+        """Compare two runs: verdict and confidence, metrics before and after, what the difference is made of.
+
+        A verdict of inconclusive means that the data cannot tell.
         """
         document = dict(self._runs.comparison(self._name(baseline), self._name(candidate)))
         content = {

@@ -640,3 +640,9 @@ class Document(msgspec.Struct, kw_only=True):
     inference: Inference | None = None
     timeline: StepTimeline | None = None
     findings: Findings
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the summary, all texts escaped."""
+        from ascend_sn.report.notebook import document_html
+
+        return document_html(self)

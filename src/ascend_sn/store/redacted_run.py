@@ -1,4 +1,4 @@
-"""A run in which paths, users and hosts have stand-ins: every reader of it shows those and cannot show the originals."""
+"""A run in which paths, users and hosts have stand-ins: whoever reads it cannot show the originals."""
 
 from __future__ import annotations
 
@@ -121,7 +121,8 @@ def _copy_table(
         joins = " ".join(f"left join shown_{name} on shown_{name}.original = stored.{name}" for name in replaced)
         shown_columns = ", ".join(f"coalesce(shown_{name}.stand_in, stored.{name}) as {name}" for name in replaced)
         db.execute(
-            f"copy (select stored.* exclude (file_row_number) replace ({shown_columns}) from {source} as stored {joins} "
+            f"copy (select stored.* exclude (file_row_number) replace ({shown_columns}) "
+            f"from {source} as stored {joins} "
             f"order by stored.file_row_number) to '{_escaped(target)}' (format parquet, compression zstd)"
         )
 
