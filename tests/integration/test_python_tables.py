@@ -37,7 +37,7 @@ def test_every_library_gets_the_same_rows(run: sn.Run) -> None:
     expected = [(0, 95000), (1, 70000)]
 
     assert steps.fetchall() == expected
-    assert [tuple(row.values()) for row in na.Array(na.c_array_stream(steps)).to_pylist()] == expected  # type: ignore[no-untyped-call]
+    assert [tuple(row.values()) for row in na.Array(na.c_array_stream(steps)).to_pylist()] == expected
     assert list(pandas.DataFrame(steps.df()).itertuples(index=False, name=None)) == expected
     assert polars.DataFrame(steps).rows() == steps.pl().rows() == expected
     assert [tuple(row.values()) for row in pyarrow.table(steps).to_pylist()] == expected
@@ -88,7 +88,7 @@ def test_a_report_in_a_notebook_is_escaped() -> None:
 
 def test_the_example_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", ":".join(path for path in sys.path if path))
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
     kept = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
 
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()

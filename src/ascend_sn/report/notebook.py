@@ -1,4 +1,4 @@
-"""What a notebook shows of a document: verdict, health, the step by rank, findings, as a piece of HTML without script."""
+"""What a notebook shows of a document: verdict, health, the step by rank, findings; HTML without script."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import cache
-from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -120,7 +120,7 @@ def _replaced(value: Any, redactor: Redactor) -> Any:
 
 def _fields(value: object) -> dict[str, bool]:
     """The fields of a struct or dataclass, and whether foreign text can be in them; none for other values."""
-    return _fields_of(type(value))
+    return _fields_of(cast(Hashable, type(value)))
 
 
 @cache
