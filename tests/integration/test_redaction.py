@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from ascend_sn.cli import main as cli
+from ascend_sn.report.document import Damage
 from ascend_sn.report.redacted import redacted
 from ascend_sn.store.redaction import Redactor
 from tests.unit.report.drawn import drawn_document
@@ -138,8 +139,14 @@ def test_export(capsys: Capture, hostile: Path, tmp_path: Path) -> None:
 
 def test_examples_of_the_ledger_and_words_of_ours() -> None:
     document = drawn_document()
+    entry = Damage(rank=0, file="lihua/run/a.json", place=None, kind="bad_row", severity="damage", count=1,
+                   example='{"cwd": "/home/lihua/acmeproj", "row": 3}')  # fmt: skip
+    document.health.damage.append(entry)
     shown = redacted(document, Redactor(hosts=["node-a"], users=["collected", "npu"]))
 
     assert shown.profiles[0].host == "host-1"
+    assert shown.health.damage[-1].file.endswith("/a.json")
+    assert leaks(shown.health.damage[-1].file + str(shown.health.damage[-1].example)) == []
+    assert str(shown.health.damage[-1].example).endswith('"row": 3}')
     assert (shown.operators.state, shown.profiles[0].device_kind) == ("collected", "npu")
     assert shown.breakdown == document.breakdown
