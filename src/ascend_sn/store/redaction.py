@@ -164,7 +164,7 @@ class Redactor:
 
     def _know(self, kind: str, name: str) -> None:
         name = name.strip()
-        if len(name) < 2 or name.isdigit() or name.casefold() in _GENERIC or _STAND_IN.fullmatch(name):
+        if len(name) < 2 or name.isdigit() or name.casefold() in _GENERIC:
             return
         key = name.casefold()
         if key in self._names:

@@ -82,3 +82,9 @@ def test_a_file_alone_is_no_place() -> None:
     assert [redactor.place(text) for text in ("train.trace", ".", "secret", "a/b.csv")] == [
         "train.trace", ".", "path-1", "path-2/b.csv",
     ]  # fmt: skip
+
+
+def test_a_host_that_is_called_like_a_stand_in_is_replaced() -> None:
+    redactor = Redactor(hosts=["host-7", "host-1"])
+
+    assert redactor.text("host-7, host-1") == "host-1, host-2"
