@@ -9,23 +9,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import StoreError, UsageError
-from ascend_sn.report.document import Document
 from ascend_sn.report.language import Language
-from ascend_sn.report.predictions import predictions_of
 from ascend_sn.report.printable import printable
-from ascend_sn.report.views import Selection
 from ascend_sn.store import Location, locate
 from ascend_sn.store.fingerprint import code_state
 from ascend_sn.store.input import Input
 from ascend_sn.store.jobs import jobs_of, newest_job
 from ascend_sn.store.predictions import keep_predictions
 from ascend_sn.store.upgrade import load_manifest
+
+# What documents are made of loads DuckDB: only when one is made.
+if TYPE_CHECKING:
+    from ascend_sn.report.document import Document
+    from ascend_sn.report.views import Selection
 
 __all__ = ["document_of", "input_of", "short_process"]
 
@@ -60,7 +62,7 @@ def document_of(
     Of an input that holds several jobs, `job` is shown, else the newest, which is then said. With `redact`
     paths, users and hosts have stand-ins.
     """
-    chosen = selection or Selection()
+    chosen = selection or _everything()
     with short_process(), Waiting(language.text("say.reading", name=named.name)) as waiting:
         location = locate(named.paths, cache_dir=cache_dir, progress=waiting.reading)
         try:
@@ -128,6 +130,8 @@ def _document(
         document = _assembled(location, language, selection, shown if len(jobs) > 1 else None)
         location.keep(name, msgspec.json.encode(document))
         if selection.advice:
+            from ascend_sn.report.predictions import predictions_of
+
             keep_predictions(location, predictions_of(document, time.time_ns()), cache_dir=cache_dir)
     return document
 
@@ -145,8 +149,16 @@ def _assembled(location: Location, language: Language, selection: Selection, job
             raise StoreError(location.folder, f"a table cannot be read: {str(error).splitlines()[0]}") from error
 
 
+def _everything() -> Selection:
+    from ascend_sn.report.views import Selection
+
+    return Selection()
+
+
 def _decoded(kept: bytes) -> Document | None:
     """Return the kept document; None when a full disk or a crash left something else in its place."""
+    from ascend_sn.report.document import Document
+
     try:
         return msgspec.json.decode(kept, type=Document)
     except msgspec.MsgspecError:
