@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 import click
-import duckdb
 
 from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_options, job_option, language_option, redact_option
 from ascend_sn.cli.opening import input_of
@@ -145,6 +144,8 @@ def _opened(path: Path, *, packed: bool) -> IO[str]:
 
 
 def _write_tables(run: Run, output: Path, file_format: str) -> None:
+    import duckdb
+
     from ascend_sn.report.table_files import write_tables
 
     partial = output.with_name(f".{output.name}.partial")

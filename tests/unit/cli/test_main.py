@@ -44,17 +44,19 @@ def test_the_program_s_help_names_every_command(capsys: Capture) -> None:
     assert all(f"  {command} " in out for command in cli.COMMANDS)
 
 
-@pytest.mark.parametrize("words", [["--help"], ["analyze", "--help"], ["--version"]])
-def test_help_loads_neither_the_database_nor_arrays(words: list[str]) -> None:
+def test_help_loads_neither_the_database_nor_arrays() -> None:
+    asked = [["--version"], ["--help"], *([command, "--help"] for command in cli.COMMANDS)]
     code = (
         "import sys\nfrom ascend_sn.cli.main import main\n"
-        f"try:\n    main({words!r})\nexcept SystemExit:\n    pass\n"
-        "print(sorted({'duckdb', 'numpy', 'jinja2', 'rich', 'nanoarrow'} & set(sys.modules)))"
+        f"for words in {asked!r}:\n"
+        "    try:\n        main(words)\n    except SystemExit:\n        pass\n"
+        "    found = sorted({'duckdb', 'numpy', 'jinja2', 'rich', 'nanoarrow', 'sqlalchemy'} & set(sys.modules))\n"
+        "    if found:\n        print(words[0], 'loads', *found, file=sys.stderr)\n        break"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert done.stderr == ""
 
 
 @pytest.mark.parametrize(
