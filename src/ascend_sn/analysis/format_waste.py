@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.operator_names import plain_name
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
+from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "format_waste", "waste_kind"]
 
@@ -68,44 +70,59 @@ def format_waste(db: DuckDBPyConnection) -> Result:
         summed kernel time), inverse_pairs (null where shapes were not collected), inverse_ns (both kernels of
         all pairs), inverse_share_ratio (of the summed kernel time); by profile and total.
     """
-    found = db.execute("""
-        select profile_id, rank, coalesce(op_type, name) as op_type, kind, coalesce(device_id, -1)::bigint as device_id,
-               coalesce(stream, '') as stream, dur_ns, input_shapes, input_dtypes, input_formats,
-               output_shapes, output_dtypes, output_formats
+    # Texts are told apart by their hashes: a text for every kernel would take more memory than all else.
+    found = db.execute(f"""
+        select profile_id, rank, hash(coalesce(op_type, name)) as type_hash, hash(device_id, stream) as lane, dur_ns,
+               input_shapes is not null as has_shapes,
+               hash({_first("input")}) as got, hash({_first("output")}) as made
         from kernel
         where kind in ('compute', 'fused')
-        order by profile_id, device_id, stream, ts_ns, kernel_id
+        order by profile_id, coalesce(device_id, -1), coalesce(stream, ''), ts_ns, kernel_id
     """).fetchnumpy()
+    types: dict[int, str | None] = dict(
+        db.execute("""
+            select distinct hash(coalesce(op_type, name)), coalesce(op_type, name)
+            from kernel
+            where kind in ('compute', 'fused')
+        """).fetchall()
+    )
     rows: list[dict[str, Any]] = []
     for profile_id, part in grouped(found["profile_id"]).items():
-        rows.extend(_summed(profile_id, {name: column[part] for name, column in found.items()}))
+        rows.extend(_summed(profile_id, {name: column[part] for name, column in found.items()}, types))
     return listed(db, rows, _TYPES)
 
 
-def _summed(profile_id: int, own: dict[str, Any]) -> list[dict[str, Any]]:
-    names = own["op_type"].tolist()
-    of_name = {name: waste_kind(name) for name in set(names)}
-    kinds = [of_name[name] for name in names]
+def _first(side: str) -> str:
+    """The first tensor of a side, in SQL."""
+    return ", ".join(f"split_part({side}_{what}, ';', 1)" for what in ("shapes", "dtypes", "formats"))
+
+
+def _summed(profile_id: int, own: dict[str, Any], types: dict[int, str | None]) -> list[dict[str, Any]]:
+    hashes, code = np.unique(np.asarray(own["type_hash"]), return_inverse=True)
+    names = [types[number] for number in hashes.tolist()]
+    kinds = [waste_kind(name) for name in names]
     dur = np.asarray(own["dur_ns"], np.int64)
-    has_shapes = not bool(np.ma.getmaskarray(own["input_shapes"]).all())
-    pairs, pair_ns = _inverse_pairs(own, names, kinds, dur)
+    has_shapes = bool(np.asarray(own["has_shapes"]).any())
+    pairs, pair_ns = _inverse_pairs(own, code, kinds, dur)
+    calls = np.bincount(code, minlength=len(names))
     whole = int(dur.sum())
     rank = own["rank"][0]
     rows = []
-    for kind, name in sorted({(kind, name) for kind, name in zip(kinds, names, strict=True) if kind is not None}):
-        chosen = np.array([one == name for one in names], np.bool_)
-        total = int(dur[chosen].sum())
-        undone = pair_ns.get(name, 0)
+    for number, (kind, name) in enumerate(zip(kinds, names, strict=True)):
+        if kind is None:
+            continue
+        total = int(dur[code == number].sum())
+        undone = pair_ns.get(number, 0)
         rows.append(
             {
                 "profile_id": profile_id,
                 "rank": None if rank is np.ma.masked else int(rank),
                 "kind": kind,
                 "op_type": name,
-                "calls": int(chosen.sum()),
+                "calls": int(calls[number]),
                 "total_ns": total,
                 "share_ratio": total / whole if whole else None,
-                "inverse_pairs": pairs.get(name, 0) if has_shapes else None,
+                "inverse_pairs": pairs.get(number, 0) if has_shapes else None,
                 "inverse_ns": undone if has_shapes else None,
                 "inverse_share_ratio": undone / whole if has_shapes and whole else None,
             }
@@ -114,41 +131,29 @@ def _summed(profile_id: int, own: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _inverse_pairs(
-    own: dict[str, Any], names: list[str], kinds: list[str | None], dur: Any
-) -> tuple[dict[str, int], dict[str, int]]:
+    own: dict[str, Any], code: npt.NDArray[np.int64], kinds: list[str | None], dur: Int64
+) -> tuple[dict[int, int], dict[int, int]]:
     """Number of pairs and their time by the type of the second kernel; a kernel is part of one pair."""
-    sides = [
-        tuple(zip(*(_texts(own, f"{side}_{what}") for what in ("shapes", "dtypes", "formats")), strict=True))
-        for side in ("input", "output")
-    ]
-    lanes = list(zip(own["device_id"].tolist(), own["stream"].tolist(), strict=True))
-    pairs: dict[str, int] = {}
-    pair_ns: dict[str, int] = {}
-    waiting: list[int] = []
-    for at, (name, kind) in enumerate(zip(names, kinds, strict=True)):
-        if at and lanes[at] != lanes[at - 1]:
-            waiting = []
-        if kind is None:
-            waiting = []
-            continue
-        got, made = sides[0][at], sides[1][at]
-        back = next(
-            (first for first in reversed(waiting) if kinds[first] == kind and sides[1][first] == got
-             and sides[0][first] == made and (got != made or kind == "transpose")),
-            None,
-        )  # fmt: skip
-        if back is None or got[0] is None:
-            waiting.append(at)
-            continue
-        waiting.remove(back)
-        pairs[name] = pairs.get(name, 0) + 1
-        pair_ns[name] = pair_ns.get(name, 0) + int(dur[back] + dur[at])
+    is_waste = np.array([kind is not None for kind in kinds], np.bool_)[code]
+    places = np.flatnonzero(is_waste)
+    columns = (np.asarray(own[name])[places].tolist() for name in ("lane", "has_shapes", "got", "made"))
+    pairs: dict[int, int] = {}
+    pair_ns: dict[int, int] = {}
+    waiting: dict[tuple[str | None, int, int], list[int]] = {}
+    before, lane_before = -1, None
+    for at, number, lane, has_shapes, got, made in zip(places.tolist(), code[places].tolist(), *columns, strict=True):
+        if at != before + 1 or lane != lane_before:
+            waiting = {}
+        before, lane_before = at, lane
+        kind = kinds[number]
+        turned = waiting.get((kind, made, got))
+        if turned and has_shapes and (got != made or kind == "transpose"):
+            back = turned.pop()
+            pairs[number] = pairs.get(number, 0) + 1
+            pair_ns[number] = pair_ns.get(number, 0) + int(dur[back] + dur[at])
+        else:
+            waiting.setdefault((kind, got, made), []).append(at)
     return pairs, pair_ns
-
-
-def _texts(own: dict[str, Any], name: str) -> list[str | None]:
-    """First tensor of a column."""
-    return [None if value is None else str(value).split(";", 1)[0] for value in np.ma.asarray(own[name]).tolist()]
 
 
 ANALYSIS = Analysis(

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.analysis.relations import worked_out_once
+from ascend_sn.analysis.relations import listed, worked_out_once
 
 __all__ = ["CLASSES", "class_of_call", "classify_calls"]
 
@@ -19,6 +19,7 @@ CLASSES: Final = ("gc", "allocator", "compile", "profiler_flush", "copy", "sync"
 """Every class, the most telling first; a name that fits several belongs to the first."""
 
 _CLASS_TABLE: Final = "host_call_class"
+_NAME_TYPES: Final = {"level": "varchar", "name": "varchar", "class": "varchar"}
 
 
 class _Patterns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,11 +52,8 @@ def classify_calls(db: DuckDBPyConnection) -> str:
     Its columns: profile_id, host_call_id, thread, name, class, ts_ns, dur_ns.
     """
     distinct: list[tuple[Any, ...]] = db.execute("select distinct level, name from host_call").fetchall()
-    known = [(level, name, class_of_call(level, name)) for level, name in distinct]
-    db.execute(f"create or replace temp table {_CLASS_TABLE}_names (level varchar, name varchar, class varchar)")
-    named = [row for row in known if row[2] is not None]
-    if named:
-        db.executemany(f"insert into {_CLASS_TABLE}_names values (?, ?, ?)", named)
+    known = [{"level": level, "name": name, "class": class_of_call(level, name)} for level, name in distinct]
+    listed(db, [row for row in known if row["class"] is not None], _NAME_TYPES).keep(f"{_CLASS_TABLE}_names")
     db.execute(f"""
         create or replace temp table {_CLASS_TABLE} as
         select host_call.profile_id, host_call_id, thread, host_call.name, class, ts_ns, dur_ns

@@ -92,13 +92,15 @@ def _events(db: DuckDBPyConnection) -> dict[str, Any]:
     classified = classify_calls(db)
     return db.execute(
         f"""
-        select call.profile_id, profile.rank, thread, call.name, ts_ns, dur_ns, -1 as operator_id,
+        select call.profile_id, profile.rank, thread, hash(thread) as thread_hash, call.name, ts_ns, dur_ns,
+               -1 as operator_id,
                case class when 'copy' then 'blocking_copy' else class end as kind
         from {classified} call
         left join profile using (profile_id)
         where class in ('gc', 'sync', 'compile') or (class = 'copy' and call.name not ilike '%async%')
         union all
-        select operator.profile_id, operator.rank, thread, operator.name, ts_ns, dur_ns, operator_id, 'implicit_sync'
+        select operator.profile_id, operator.rank, thread, hash(thread), operator.name, ts_ns, dur_ns,
+               operator_id, 'implicit_sync'
         from operator
         where operator.name in (select unnest($waiting))
           and operator.profile_id not in (select profile_id from host_call)
@@ -114,27 +116,35 @@ def _callers(db: DuckDBPyConnection, profile_id: int, own: dict[str, Any]) -> tu
     """Innermost operator around each event, and the first frame of its stack."""
     operators = db.execute(
         """
-        select operator_id, thread, operator.name, ts_ns, dur_ns, split_part(frames, chr(10), 1) as site
+        select operator_id, hash(thread) as thread_hash, ts_ns, dur_ns
         from operator
-        left join stack using (profile_id, stack_id)
         where profile_id = $profile
         order by operator_id
         """,
         {"profile": profile_id},
     ).fetchnumpy()
-    threads: dict[str, int] = {}
-    of_operator, of_event = (
-        np.array([threads.setdefault(str(name), len(threads)) for name in column.tolist()], np.int64)
-        for column in (operators["thread"], own["thread"])
-    )
-    start, dur = (np.asarray(operators[name], np.int64) for name in ("ts_ns", "dur_ns"))
-    around = enclosing(of_operator, start, dur, of_event, np.asarray(own["ts_ns"], np.int64))
-    given = np.searchsorted(np.asarray(operators["operator_id"], np.int64), np.asarray(own["operator_id"], np.int64))
-    around = np.where(np.asarray(own["operator_id"]) >= 0, given, around).tolist()
-    names, sites = operators["name"].tolist(), np.ma.asarray(operators["site"]).tolist()
-    return [names[at] if at >= 0 else None for at in around], [
-        (sites[at] or None) if at >= 0 else None for at in around
-    ]
+    ids, start, dur = (np.asarray(operators[name], np.int64) for name in ("operator_id", "ts_ns", "dur_ns"))
+    threads = np.concatenate([np.asarray(one["thread_hash"]) for one in (operators, own)])
+    codes = np.unique(threads, return_inverse=True)[1].astype(np.int64)
+    around = enclosing(codes[: len(ids)], start, dur, codes[len(ids) :], np.asarray(own["ts_ns"], np.int64))
+    given = np.searchsorted(ids, np.asarray(own["operator_id"], np.int64))
+    around = np.where(np.asarray(own["operator_id"]) >= 0, given, around)
+    callers = [int(ids[at]) if at >= 0 else None for at in around.tolist()]
+    texts: dict[int | None, tuple[str | None, str | None]] = {
+        operator_id: (name, site or None)
+        for operator_id, name, site in db.execute(
+            """
+            select operator_id, name, split_part(frames, chr(10), 1)
+            from operator
+            left join stack using (profile_id, stack_id)
+            where profile_id = $profile and operator_id in (select unnest($callers::bigint[]))
+            """,
+            {"profile": profile_id, "callers": sorted({caller for caller in callers if caller is not None})},
+        ).fetchall()
+    }
+    nobody = (None, None)
+    found = [texts.get(caller, nobody) for caller in callers]
+    return [name for name, _ in found], [site for _, site in found]
 
 
 def _summed(

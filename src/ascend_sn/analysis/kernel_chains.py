@@ -83,16 +83,32 @@ def chains(db: DuckDBPyConnection) -> list[Chains]:
     the same step, and an output of the first has shape and type of an input of the second. Where shapes were not
     collected, they must belong to the same module instead.
     """
-    found = db.execute("""
-        select kernel.profile_id, kernel.rank, kernel_id, coalesce(op_type, kernel.name, '(unnamed)') as op_type, kind,
-               coalesce(device_id, -1)::bigint as device_id, coalesce(stream, '') as stream, kernel.dur_ns,
-               coalesce(step_id, -1)::bigint as step_id, kernel.input_shapes, kernel.input_dtypes,
-               kernel.output_shapes, kernel.output_dtypes, operator.module
+    # Texts are told apart by their hashes: a text for every kernel would take more memory than all else.
+    found = db.execute(f"""
+        select kernel.profile_id, kernel.rank, kernel_id, hash({_TYPE}) as type_hash,
+               kind in ('compute', 'fused') as is_compute, hash(device_id, stream) as lane, kernel.dur_ns,
+               coalesce(step_id, -1)::bigint as step_id, hash({_SIGNATURE}) as signature_hash
         from kernel
         left join operator using (profile_id, operator_id)
-        order by kernel.profile_id, device_id, stream, kernel.ts_ns, kernel_id
+        order by kernel.profile_id, coalesce(device_id, -1), coalesce(stream, ''), kernel.ts_ns, kernel_id
     """).fetchnumpy()
-    return [_chains(found, profile_id, part) for profile_id, part in grouped(found["profile_id"]).items()]
+    types = dict(db.execute(f"select distinct hash({_TYPE}), {_TYPE} from kernel").fetchall())
+    signatures = {
+        number: tuple(values)
+        for number, *values in db.execute(f"""
+            select distinct hash({_SIGNATURE}), {_SIGNATURE}
+            from kernel
+            left join operator using (profile_id, operator_id)
+        """).fetchall()
+    }
+    return [
+        _chains(found, profile_id, part, types, signatures) for profile_id, part in grouped(found["profile_id"]).items()
+    ]
+
+
+_TYPE: Final = "coalesce(kernel.op_type, kernel.name, '(unnamed)')"
+_SIGNATURE: Final = """kernel.input_shapes, kernel.input_dtypes, kernel.output_shapes, kernel.output_dtypes,
+                       operator.module"""
 
 
 def recurring(found: Chains) -> list[Recurring]:
@@ -158,41 +174,39 @@ def _closed(
     return [one for one in level if covered.get(int(identity[at][one.starts[0]]), 0) < len(one.starts)]
 
 
-def _chains(found: dict[str, Any], profile_id: int, part: slice) -> Chains:
-    rows = {name: np.ma.asarray(column[part]) for name, column in found.items()}
-    names = rows["op_type"].tolist()
-    kinds = rows["kind"].tolist()
-    is_compute = np.array([kind in ("compute", "fused") for kind in kinds], np.bool_)
-    types: dict[str, int] = {}
-    code = np.array([types.setdefault(name, len(types)) for name in names], np.int64)
-    can_be_part = np.array([plain_name(name) not in NOT_FUSED for name in types], np.bool_)
+def _chains(
+    found: dict[str, Any], profile_id: int, part: slice, types: dict[int, str], signatures: dict[int, tuple[Any, ...]]
+) -> Chains:
+    rows = {name: column[part] for name, column in found.items()}
+    hashes, code = np.unique(np.asarray(rows["type_hash"]), return_inverse=True)
+    names = [types[number] for number in hashes.tolist()]
+    is_compute = np.asarray(rows["is_compute"], np.bool_)
+    can_be_part = np.array([plain_name(name) not in NOT_FUSED for name in names], np.bool_)
+    is_matrix = np.array([family_of(name) is not None for name in names], np.bool_)
     fusible = is_compute & can_be_part[code]
-    links = _Links()
-    columns = [
-        rows[name].tolist() for name in ("input_shapes", "input_dtypes", "output_shapes", "output_dtypes", "module")
-    ]
-    signatures = [links.number(tuple(values)) for values in zip(*columns, strict=True)]
-    lane = _codes(list(zip(rows["device_id"].tolist(), rows["stream"].tolist(), strict=True)))
-    step = np.ma.getdata(rows["step_id"]).astype(np.int64)
-    count = len(names)
+    hashes, signature = np.unique(np.asarray(rows["signature_hash"]), return_inverse=True)
+    links = _Links([signatures[number] for number in hashes.tolist()])
+    moved = np.array([links.moved(number) for number in range(len(hashes))], np.int64)
+    lane, step = np.asarray(rows["lane"]), np.asarray(rows["step_id"], np.int64)
+    count = len(code)
     feeds, passed = np.zeros(count, np.bool_), np.full(count, -1, np.int64)
     near = np.flatnonzero(fusible[:-1] & fusible[1:] & (lane[:-1] == lane[1:]) & (step[:-1] == step[1:]))
-    for at in near.tolist():
-        linked, size = links.between(signatures[at], signatures[at + 1])
-        feeds[at], passed[at] = linked, size
-    matrix = np.array([family_of(name) is not None for name in types], np.bool_)
+    pairs, pair = np.unique(signature[near] * len(hashes) + signature[near + 1], return_inverse=True)
+    between = [links.between(*divmod(number, len(hashes))) for number in pairs.tolist()]
+    feeds[near] = np.array([linked for linked, _ in between], np.bool_)[pair]
+    passed[near] = np.array([size for _, size in between], np.int64)[pair]
     rank = rows["rank"][0] if count else None
     return Chains(
         profile_id=profile_id,
         rank=None if rank is None or rank is np.ma.masked else int(rank),
-        kernel_id=np.ma.getdata(rows["kernel_id"]).astype(np.int64),
-        code=code,
-        types=list(types),
+        kernel_id=np.asarray(rows["kernel_id"], np.int64),
+        code=code.astype(np.int64),
+        types=names,
         dur=np.ma.getdata(rows["dur_ns"]).astype(np.int64),
         feeds=feeds,
         is_compute=is_compute,
-        is_matrix=matrix[code],
-        moved=np.array([links.moved(signature) for signature in signatures], np.int64),
+        is_matrix=is_matrix[code],
+        moved=moved[signature],
         passed=passed,
     )
 
@@ -200,33 +214,18 @@ def _chains(found: dict[str, Any], profile_id: int, part: slice) -> Chains:
 class _Links:
     """What kernels of one signature (shapes, types, module) move, and hand to kernels of another."""
 
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[Any, ...], int] = {}
-        self._signatures: list[tuple[Any, ...]] = []
-        self._between: dict[tuple[int, int], tuple[bool, int]] = {}
-        self._moved: dict[int, int] = {}
-
-    def number(self, signature: tuple[Any, ...]) -> int:
-        number = self._numbers.setdefault(signature, len(self._numbers))
-        if number == len(self._signatures):
-            self._signatures.append(signature)
-        return number
+    def __init__(self, signatures: list[tuple[Any, ...]]) -> None:
+        self._signatures = signatures
 
     def moved(self, number: int) -> int:
-        if number not in self._moved:
-            inputs, input_dtypes, outputs, output_dtypes, _ = self._signatures[number]
-            read, written = total_bytes(inputs, input_dtypes), total_bytes(outputs, output_dtypes)
-            self._moved[number] = -1 if read is None or written is None else read + written
-        return self._moved[number]
+        """Bytes of inputs and outputs, -1 where they are not known."""
+        inputs, input_dtypes, outputs, output_dtypes, _ = self._signatures[number]
+        read, written = total_bytes(inputs, input_dtypes), total_bytes(outputs, output_dtypes)
+        return -1 if read is None or written is None else read + written
 
-    def between(self, first: int, second: int) -> tuple[bool, int]:
-        key = (first, second)
-        if key not in self._between:
-            self._between[key] = self._linked(self._signatures[first], self._signatures[second])
-        return self._between[key]
-
-    @staticmethod
-    def _linked(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[bool, int]:
+    def between(self, number: int, following: int) -> tuple[bool, int]:
+        """Whether the first feeds the second, and the bytes that it hands over, -1 where they are not known."""
+        first, second = self._signatures[number], self._signatures[following]
         outputs, inputs = shapes_of(first[2]), shapes_of(second[0])
         if outputs is None or inputs is None:
             return first[4] is not None and first[4] == second[4], -1
@@ -239,8 +238,3 @@ class _Links:
             if shape and any(shape == other and dtype in (kind, None) for other, kind in taken)
         ]
         return bool(sizes), sum(sizes) if sizes and all(sizes) else -1
-
-
-def _codes(keys: list[Any]) -> Int64:
-    numbers: dict[Any, int] = {}
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)

@@ -36,11 +36,8 @@ _OVERLAP_TYPES: Final = {
 _TIMED: Final = "timed_work"
 _TIMED_TYPES: Final = {
     "profile_id": "integer",
-    "rank": "integer",
-    "kind": "varchar",
-    "op_type": "varchar",
-    "what": "varchar",
-    "dur_ns": "bigint",
+    "is_compute": "boolean",
+    "row_id": "bigint",
     "overlapped_ratio": "double",
 }
 
@@ -85,14 +82,27 @@ def contention(db: DuckDBPyConnection) -> Result:
     return selected(
         db,
         f"""
-        with compared as (
+        with timed as (
+            select timed.profile_id, kernel.rank, 'compute' as kind, coalesce(op_type, name) as op_type,
+                   concat_ws(' ', core_type, input_shapes, '->', output_shapes) as what, dur_ns, overlapped_ratio
+            from {_TIMED} timed
+            join kernel on kernel.profile_id = timed.profile_id and kernel_id = row_id
+            where is_compute
+            union all
+            select timed.profile_id, collective.rank, 'communication', op, concat_ws(' ', group_id, size_bytes),
+                   transit_ns, overlapped_ratio
+            from {_TIMED} timed
+            join collective on collective.profile_id = timed.profile_id and collective_id = row_id
+            where not is_compute
+        ),
+        compared as (
             select profile_id, any_value(rank) as rank, kind, op_type, what,
                    count(*) filter (where overlapped_ratio = 0)                       as alone_count,
                    count(*) filter (where overlapped_ratio >= {OVERLAPPED_RATIO})     as overlapped_count,
                    median(dur_ns) filter (where overlapped_ratio = 0)                 as alone_ns,
                    median(dur_ns) filter (where overlapped_ratio >= {OVERLAPPED_RATIO}) as overlapped_ns,
                    sum(dur_ns) filter (where overlapped_ratio >= {OVERLAPPED_RATIO})  as overlapped_sum_ns
-            from {_TIMED}
+            from timed
             group by profile_id, kind, op_type, what
         )
         select * exclude (overlapped_sum_ns),
@@ -107,14 +117,11 @@ def contention(db: DuckDBPyConnection) -> Result:
 
 def _keep_timed(db: DuckDBPyConnection) -> None:
     found = db.execute("""
-        select profile_id, rank, 'compute' as kind, coalesce(op_type, name) as op_type,
-               concat_ws(' ', core_type, input_shapes, '->', output_shapes) as what, ts_ns, ts_ns + dur_ns as end_ns,
-               dur_ns
+        select profile_id, true as is_compute, kernel_id as row_id, ts_ns, ts_ns + dur_ns as end_ns
         from kernel
         where kind in ('compute', 'fused') and dur_ns > 0
         union all
-        select profile_id, rank, 'communication', op, concat_ws(' ', group_id, size_bytes), ts_ns, ts_ns + dur_ns,
-               transit_ns
+        select profile_id, false, collective_id, ts_ns, ts_ns + dur_ns
         from collective
         where transit_ns > 0 and dur_ns > 0
         order by profile_id
@@ -124,7 +131,7 @@ def _keep_timed(db: DuckDBPyConnection) -> None:
         beside[activity.profile_id] = {kind: union(*activity.of_kind(kind)) for kind in (COMPUTE, COMMUNICATION)}
     ratio = np.zeros(len(found["ts_ns"]), np.float64)
     start, end = np.asarray(found["ts_ns"], np.int64), np.asarray(found["end_ns"], np.int64)
-    is_compute = np.asarray(found["kind"]) == "compute"
+    is_compute = np.asarray(found["is_compute"], np.bool_)
     for profile_id, part in grouped(found["profile_id"]).items():
         for other, mine in ((COMMUNICATION, is_compute[part]), (COMPUTE, ~is_compute[part])):
             sets = beside.get(profile_id)
