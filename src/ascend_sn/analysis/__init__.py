@@ -10,6 +10,7 @@ from difflib import get_close_matches
 
 from duckdb import DuckDBPyRelation
 
+from ascend_sn._native.memory import release_free
 from ascend_sn.analysis import (
     affinity_matches as _affinity_matches,
     allocator_cost as _allocator_cost,
@@ -142,7 +143,11 @@ def worked_out(run: Run, name: str) -> Result | Missing:
         UnknownNameError: No analysis of that name.
     """
     missing = absence(run, name)
-    return evaluate(BY_NAME[name], run.db) if missing is None else missing
+    if missing is not None:
+        return missing
+    found = evaluate(BY_NAME[name], run.db)
+    release_free(run.row_count)
+    return found
 
 
 def absence(run: Run, name: str) -> Missing | None:

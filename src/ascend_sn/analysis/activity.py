@@ -16,12 +16,15 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.analysis.relations import worked_out_once
 from ascend_sn.model.rows import Bool, Int64
 
-__all__ = ["COMMUNICATION", "COMPUTE", "COPY", "NO_STEP", "Activity", "Windows", "activities", "grouped"]
+__all__ = ["COMMUNICATION", "COMPUTE", "COPY", "NO_STEP", "PHASES", "Activity", "Windows", "activities", "grouped"]
 
 COMPUTE: Final = 0
 COMMUNICATION: Final = 1
 COPY: Final = 2
 NO_STEP: Final = -1
+
+PHASES: Final = ("other", "data", "forward", "backward", "optimizer")
+"""Phases of the operator that launched a kernel; the numbers of `Activity.phase` are places in here."""
 
 Codes = npt.NDArray[np.uint8]
 
@@ -50,7 +53,7 @@ class Activity(msgspec.Struct, frozen=True, eq=False):
     kind: Codes
     fused: Bool
     step_id: Int64
-    phase: Any
+    phase: Codes
     windows: Windows
 
     def of_kind(self, kind: int) -> tuple[Int64, Int64]:
@@ -62,7 +65,8 @@ class Activity(msgspec.Struct, frozen=True, eq=False):
 @worked_out_once
 def activities(db: DuckDBPyConnection) -> list[Activity]:
     """Return the activity of every profile that has kernels, by profile_id."""
-    kernels = db.execute("""
+    kernels = db.execute(
+        """
         select kernel.profile_id, kernel.rank,
                kernel.ts_ns                              as start_ns,
                kernel.ts_ns + kernel.dur_ns              as end_ns,
@@ -73,12 +77,14 @@ def activities(db: DuckDBPyConnection) -> list[Activity]:
                end::utinyint                             as code,
                kernel.kind = 'fused'                     as fused,
                coalesce(kernel.step_id, -1)::bigint      as step_id,
-               coalesce(operator.phase, 'other')         as phase
+               coalesce(list_position($phases, operator.phase) - 1, 0)::utinyint as phase
         from kernel
         left join operator using (profile_id, operator_id)
         where kernel.kind in ('compute', 'fused', 'communication', 'copy')
         order by kernel.profile_id, kernel.ts_ns, kernel.kernel_id
-    """).fetchnumpy()
+        """,
+        {"phases": list(PHASES)},
+    ).fetchnumpy()
     steps = db.execute("""
         select profile_id, step_id::bigint as step_id, step, ts_ns as start_ns, ts_ns + dur_ns as end_ns, origin
         from step

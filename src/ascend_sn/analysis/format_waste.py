@@ -70,6 +70,15 @@ def format_waste(db: DuckDBPyConnection) -> Result:
         summed kernel time), inverse_pairs (null where shapes were not collected), inverse_ns (both kernels of
         all pairs), inverse_share_ratio (of the summed kernel time); by profile and total.
     """
+    types: dict[int, str | None] = dict(
+        db.execute("""
+            select distinct hash(coalesce(op_type, name)), coalesce(op_type, name)
+            from kernel
+            where kind in ('compute', 'fused')
+        """).fetchall()
+    )
+    if not any(waste_kind(name) for name in types.values()):
+        return listed(db, [], _TYPES)
     # Texts are told apart by their hashes: a text for every kernel would take more memory than all else.
     found = db.execute(f"""
         select profile_id, rank, hash(coalesce(op_type, name)) as type_hash, hash(device_id, stream) as lane, dur_ns,
@@ -79,13 +88,6 @@ def format_waste(db: DuckDBPyConnection) -> Result:
         where kind in ('compute', 'fused')
         order by profile_id, coalesce(device_id, -1), coalesce(stream, ''), ts_ns, kernel_id
     """).fetchnumpy()
-    types: dict[int, str | None] = dict(
-        db.execute("""
-            select distinct hash(coalesce(op_type, name)), coalesce(op_type, name)
-            from kernel
-            where kind in ('compute', 'fused')
-        """).fetchall()
-    )
     rows: list[dict[str, Any]] = []
     for profile_id, part in grouped(found["profile_id"]).items():
         rows.extend(_summed(profile_id, {name: column[part] for name, column in found.items()}, types))

@@ -38,6 +38,11 @@ _TYPES: Final = {
     "steady_mean_ns": "double",
 }
 
+_WORK: Final = 0
+_COPY: Final = 1
+_COPY_IN: Final = 2
+_COPY_OUT: Final = 3
+
 
 def inference_latency(db: DuckDBPyConnection) -> Result:
     """Divide every request by what ran meanwhile; the stages sum to the total exactly.
@@ -82,13 +87,16 @@ def inference_latency(db: DuckDBPyConnection) -> Result:
         """,
         {"domain": REQUEST_DOMAIN},
     ).fetchnumpy()
-    kernels = db.execute("""
+    if not len(requests["profile_id"]):
+        return listed(db, [], _TYPES)
+    kernels = db.execute(f"""
         select profile_id,
-               case when kind <> 'copy' then 'work'
-                    when copy_direction is null then 'copy'
-                    when copy_direction in ('h2d', 'd2h') then copy_direction
-                    else 'work'
-               end as what,
+               case when kind <> 'copy' then {_WORK}
+                    when copy_direction is null then {_COPY}
+                    when copy_direction = 'h2d' then {_COPY_IN}
+                    when copy_direction = 'd2h' then {_COPY_OUT}
+                    else {_WORK}
+               end::utinyint as what,
                ts_ns as start_ns, ts_ns + dur_ns as end_ns
         from kernel
         where kind in ('compute', 'fused', 'communication', 'copy')
@@ -107,10 +115,10 @@ def inference_latency(db: DuckDBPyConnection) -> Result:
 def _stages(profile_id: int, asked: dict[str, Any], ran: dict[str, Any]) -> list[dict[str, Any]]:
     low, high = np.asarray(asked["start_ns"], np.int64), np.asarray(asked["end_ns"], np.int64)
     start, end = np.asarray(ran["start_ns"], np.int64), np.asarray(ran["end_ns"], np.int64)
-    what = _directed(np.asarray(ran["what"], object), start, low)
-    work = union(start[what == "work"], end[what == "work"])
-    copied_in = subtract(*union(start[what == "h2d"], end[what == "h2d"]), *work)
-    copied_out = union(start[what == "d2h"], end[what == "d2h"])
+    what = _directed(np.asarray(ran["what"], np.uint8), start, low)
+    work = union(start[what == _WORK], end[what == _WORK])
+    copied_in = subtract(*union(start[what == _COPY_IN], end[what == _COPY_IN]), *work)
+    copied_out = union(start[what == _COPY_OUT], end[what == _COPY_OUT])
     copied_out = subtract(*subtract(*copied_out, *work), *copied_in)
     lengths = {
         "total": high - low,
@@ -130,16 +138,16 @@ def _stages(profile_id: int, asked: dict[str, Any], ran: dict[str, Any]) -> list
     return [{**known, "stage": stage, **_figures(lengths[stage], total)} for stage in STAGES]
 
 
-def _directed(what: npt.NDArray[Any], start: Int64, low: Int64) -> npt.NDArray[Any]:
+def _directed(what: npt.NDArray[np.uint8], start: Int64, low: Int64) -> npt.NDArray[np.uint8]:
     """Give copies without a direction one: in before the first work of their request, out after it."""
-    if not bool((what == "copy").any()):
+    if not bool((what == _COPY).any()):
         return what
     request = np.searchsorted(low, start, side="right") - 1
     first = np.full(len(low) + 1, np.iinfo(np.int64).max, np.int64)
-    working = what == "work"
+    working = what == _WORK
     np.minimum.at(first, request[working], start[working])
-    guessed = np.where(start < first[request], "h2d", "d2h")
-    return np.where(what == "copy", guessed, what)
+    guessed = np.where(start < first[request], np.uint8(_COPY_IN), np.uint8(_COPY_OUT))
+    return np.where(what == _COPY, guessed, what)
 
 
 def _figures(length: Int64, total: int) -> dict[str, Any]:

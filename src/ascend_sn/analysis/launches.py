@@ -15,6 +15,9 @@ from ascend_sn.model.rows import Bool, Int64
 
 __all__ = ["Launches", "launches"]
 
+Lane = tuple[int | None, str | None]
+"""Device and stream."""
+
 
 class Launches(msgspec.Struct, frozen=True, eq=False):
     """Launch of every kernel of one profile, in the order of `Activity` (start, then kernel_id).
@@ -32,7 +35,7 @@ class Launches(msgspec.Struct, frozen=True, eq=False):
     operator_start: Int64
     operator_end: Int64
     lane: Int64
-    lanes: list[tuple[int | None, str | None]]
+    lanes: list[Lane]
 
     def asked(self) -> tuple[Int64, Int64, Bool]:
         """Return begin and end of the asking (operator or call, whichever begins first), and where it is known."""
@@ -52,40 +55,34 @@ def launches(db: DuckDBPyConnection) -> dict[int, Launches]:
                call.ts_ns + call.dur_ns           as call_end,
                operator.ts_ns                     as operator_start,
                operator.ts_ns + operator.dur_ns   as operator_end,
-               kernel.device_id, kernel.stream
+               hash(kernel.device_id, kernel.stream) as lane
         from kernel
         left join host_call call using (profile_id, host_call_id)
         left join operator using (profile_id, operator_id)
         where kernel.kind in ('compute', 'fused', 'communication', 'copy')
         order by kernel.profile_id, kernel.ts_ns, kernel.kernel_id
     """).fetchnumpy()
-    return {profile_id: _launches(found, part) for profile_id, part in grouped(found["profile_id"]).items()}
+    lanes = {
+        number: (device, stream)
+        for number, device, stream in db.execute(
+            "select distinct hash(device_id, stream), device_id, stream from kernel"
+        ).fetchall()
+    }
+    return {profile_id: _launches(found, part, lanes) for profile_id, part in grouped(found["profile_id"]).items()}
 
 
-def _launches(found: dict[str, Any], part: slice) -> Launches:
+def _launches(found: dict[str, Any], part: slice, lanes: dict[int, Lane]) -> Launches:
     call_start, has_call = _split(found["call_start"][part])
     call_end, _ = _split(found["call_end"][part])
     operator_start, has_operator = _split(found["operator_start"][part])
     operator_end, _ = _split(found["operator_end"][part])
-    lane, lanes = _lanes(found["device_id"][part], found["stream"][part])
-    return Launches(has_call, call_start, call_end, has_operator, operator_start, operator_end, lane, lanes)
+    hashes, lane = np.unique(np.asarray(found["lane"][part]), return_inverse=True)
+    own = [lanes[number] for number in hashes.tolist()]
+    return Launches(
+        has_call, call_start, call_end, has_operator, operator_start, operator_end, lane.astype(np.int64), own
+    )
 
 
 def _split(column: npt.NDArray[Any]) -> tuple[Int64, Bool]:
     missing = np.ma.getmaskarray(column)
     return np.ma.getdata(column).astype(np.int64), ~missing
-
-
-def _lanes(devices: npt.NDArray[Any], streams: npt.NDArray[Any]) -> tuple[Int64, list[tuple[int | None, str | None]]]:
-    numbers: dict[tuple[int | None, str | None], int] = {}
-    lane = np.fromiter(
-        (
-            numbers.setdefault(
-                (None if device is None else int(device), None if stream is None else str(stream)), len(numbers)
-            )
-            for device, stream in zip(devices.tolist(), streams.tolist(), strict=True)
-        ),
-        np.int64,
-        len(devices),
-    )
-    return lane, list(numbers)

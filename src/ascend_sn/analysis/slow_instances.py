@@ -49,56 +49,47 @@ def _once(db: DuckDBPyConnection) -> Callable[[DuckDBPyConnection], Result]:
         db,
         f"""
         with busy as (
-            select profile_id, rank, kernel_id, step_id, coalesce(op_type, name) as op_type, core_type, input_shapes,
-                   output_shapes, ts_ns, dur_ns
+            select profile_id, kernel_id, dur_ns,
+                   hash(coalesce(op_type, name), core_type, input_shapes, output_shapes) as cohort
             from kernel
             where kind in ('compute', 'fused')
               and (input_shapes is not null
                    or profile_id not in (select profile_id from kernel where input_shapes is not null))
         ),
         middle as (
-            select profile_id, op_type, core_type, input_shapes, output_shapes,
+            select profile_id, cohort,
                    median(dur_ns) as median_ns, count(*) as cohort_count, sum(dur_ns)::bigint as cohort_ns
             from busy
-            group by profile_id, op_type, core_type, input_shapes, output_shapes
+            group by profile_id, cohort
             having count(*) >= {COHORT_AT_LEAST}
         ),
-        placed as (
-            select busy.*, middle.median_ns, middle.cohort_count, middle.cohort_ns
-            from busy
-            join middle on middle.profile_id = busy.profile_id and middle.op_type = busy.op_type
-                       and middle.core_type is not distinct from busy.core_type
-                       and middle.input_shapes is not distinct from busy.input_shapes
-                       and middle.output_shapes is not distinct from busy.output_shapes
-        ),
         spread as (
-            select profile_id, op_type, core_type, input_shapes, output_shapes,
-                   median(abs(dur_ns - median_ns)) as deviation_ns
-            from placed
-            group by profile_id, op_type, core_type, input_shapes, output_shapes
+            select profile_id, cohort, median(abs(dur_ns - median_ns)) as deviation_ns
+            from busy
+            join middle using (profile_id, cohort)
+            group by profile_id, cohort
         ),
         scored as (
-            select placed.*,
+            select profile_id, kernel_id, cohort, dur_ns, median_ns, cohort_count, cohort_ns,
                    0.6745 * (dur_ns - median_ns) / greatest(deviation_ns, {SPREAD_FLOOR_RATIO} * median_ns, 1)
                        as robust_z
-            from placed
-            join spread on spread.profile_id = placed.profile_id and spread.op_type = placed.op_type
-                       and spread.core_type is not distinct from placed.core_type
-                       and spread.input_shapes is not distinct from placed.input_shapes
-                       and spread.output_shapes is not distinct from placed.output_shapes
+            from busy
+            join middle using (profile_id, cohort)
+            join spread using (profile_id, cohort)
         )
-        select scored.profile_id, scored.rank, kernel_id, scored.step_id, step.step, op_type, input_shapes,
-               output_shapes,
-               scored.ts_ns, scored.dur_ns,
+        select scored.profile_id, kernel.rank, kernel_id, kernel.step_id, step.step,
+               coalesce(kernel.op_type, kernel.name)    as op_type,
+               kernel.input_shapes, kernel.output_shapes, kernel.ts_ns, scored.dur_ns,
                round(median_ns)::bigint                 as median_ns,
                robust_z,
                round(scored.dur_ns - median_ns)::bigint as excess_ns,
                cohort_count,
-               sum(scored.dur_ns - median_ns) over (
-                   partition by scored.profile_id, op_type, core_type, input_shapes, output_shapes
-               ) / cohort_ns                            as cohort_share_ratio
+               sum(scored.dur_ns - median_ns) over (partition by scored.profile_id, cohort) / cohort_ns
+                                                        as cohort_share_ratio
         from scored
-        left join (select profile_id, step_id, step from step) step using (profile_id, step_id)
+        join kernel using (profile_id, kernel_id)
+        left join (select profile_id, step_id, step from step) step
+            on step.profile_id = scored.profile_id and step.step_id = kernel.step_id
         where robust_z > {OUTLIER_Z} and scored.dur_ns > {OUTLIER_RATIO} * median_ns
         order by scored.profile_id, excess_ns desc, kernel_id
     """,

@@ -8,7 +8,7 @@ import numpy as np
 from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import subtract, union
-from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, COPY, NO_STEP, Activity, activities, grouped
+from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, COPY, NO_STEP, PHASES, Activity, activities, grouped
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.model.rows import Int64
@@ -102,11 +102,11 @@ def _layers(activity: Activity, host: dict[str, Intervals]) -> list[tuple[str, I
     """Disjoint interval sets with the phase they stand for, the strongest claim first."""
     layers: list[tuple[str, Intervals]] = []
     for phase in _ON_DEVICE:
-        chosen = (activity.kind == COMPUTE) & (activity.phase == phase)
+        chosen = (activity.kind == COMPUTE) & (activity.phase == PHASES.index(phase))
         layers.append((phase, union(activity.start[chosen], activity.end[chosen])))
     layers.append(("communication", union(*activity.of_kind(COMMUNICATION))))
     for phase in _ON_DEVICE:
-        chosen = (activity.kind == COPY) & (activity.phase == phase)
+        chosen = (activity.kind == COPY) & (activity.phase == PHASES.index(phase))
         layers.append((phase, union(activity.start[chosen], activity.end[chosen])))
     layers.extend((phase, host[phase]) for phase in _ON_HOST if phase in host)
     return layers

@@ -41,6 +41,7 @@ class Run:
         assumed_ranks: Profiles whose files state no rank and that are shown as rank 0.
         db: A DuckDB connection on which every table of `model.tables` is visible.
         job: Name of the job whose profiles are visible; None where all are.
+        row_count: Rows of all tables.
     """
 
     def __init__(self, path: Path, named: Input, *, job: str | None = None) -> None:
@@ -54,15 +55,15 @@ class Run:
             raise UnknownNameError("job", job, self.jobs, nearest)
         self.assumed_ranks = [profile.profile_id for profile in self.manifest.profiles if profile.rank_assumed]
         self.files: dict[str, list[Path]] = {}
-        row_count = sum(self.manifest.tables.values())
-        self.db: DuckDBPyConnection = connected(row_count)
+        self.row_count = sum(self.manifest.tables.values())
+        self.db: DuckDBPyConnection = connected(self.row_count)
         for name, table in BY_NAME.items():
             files = sorted(path.absolute().glob(f"{name}/profile=*/part-*.parquet"))
             if job is not None:
                 files = [file for file in files if int(file.parent.name.partition("=")[2]) in {*visible, WHOLE_INPUT}]
             self.files[name] = files
             try:
-                show_table(self.db, table, files, self.assumed_ranks, in_memory=is_small(row_count))
+                show_table(self.db, table, files, self.assumed_ranks, in_memory=is_small(self.row_count))
             except duckdb.Error as error:
                 raise StoreError(path / name, f"the table cannot be read: {str(error).splitlines()[0]}") from error
 
