@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from ascend_sn.analysis.operator_names import plain_name
 from ascend_sn.analysis.shapes import plain_dtypes, shapes_of, tensor_bytes, total_bytes
@@ -29,6 +30,8 @@ class Moved(msgspec.Struct, frozen=True):
         longest_ns: Time of the longest of its kernels.
         kernel_count: How many kernels it has.
         is_inferred: Whether outputs were not recorded.
+        fixed_ns: What a kernel of it takes whatever it moves, by the line through its kernels.
+        ns_per_byte: What each byte adds to that.
     """
 
     total_bytes: int
@@ -36,6 +39,8 @@ class Moved(msgspec.Struct, frozen=True):
     longest_ns: int
     kernel_count: int
     is_inferred: bool
+    fixed_ns: float
+    ns_per_byte: float
 
 
 def moved_by(graph: StepGraph, chain: Int64) -> Moved | None:
@@ -43,11 +48,12 @@ def moved_by(graph: StepGraph, chain: Int64) -> Moved | None:
     nodes, tasks = graph.nodes, graph.tasks
     of_node = nodes.kernel[chain]
     kernels, place = np.unique(of_node, return_inverse=True)
-    times = np.bincount(place, weights=nodes.dur[chain])
+    times = np.bincount(place, weights=nodes.dur[chain]).astype(np.float64)
     ordered = list(dict.fromkeys(of_node.tolist()))
     if len(kernels) < 2:
         return None
     total = intermediate = 0
+    moved: dict[int, int] = {}
     is_inferred = False
     for kernel, behind in zip(ordered, [*ordered[1:], None], strict=True):
         read = total_bytes(_text(tasks.input_shapes, kernel), _text(tasks.input_dtypes, kernel))
@@ -58,9 +64,22 @@ def moved_by(graph: StepGraph, chain: Int64) -> Moved | None:
         if read is None or written is None:
             return None
         total += read + written
+        moved[kernel] = read + written
         if behind is not None:
             intermediate += written
-    return Moved(total, intermediate, int(times.max()), len(kernels), is_inferred)
+    fixed, per_byte = _line(np.array([moved[kernel] for kernel in kernels.tolist()], np.float64), times)
+    return Moved(total, intermediate, int(times.max()), len(kernels), is_inferred, fixed, per_byte)
+
+
+def _line(moved: npt.NDArray[np.float64], times: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """Return what a kernel of the chain takes whatever it moves, and per byte: least squares over its kernels."""
+    spread = moved - moved.mean()
+    slope = float((spread * times).sum() / (spread**2).sum()) if bool(spread.any()) else 0.0
+    slope = max(slope, 0.0)
+    fixed = float(times.mean() - slope * moved.mean())
+    if fixed < 0:  # larger ones take more than in proportion: no time is fixed
+        return 0.0, float(times.sum() / moved.sum())
+    return fixed, slope
 
 
 def _inferred(tasks: Tasks, kernel: int, behind: int | None) -> int | None:

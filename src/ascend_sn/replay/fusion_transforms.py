@@ -82,8 +82,9 @@ def fused(
 
     Its time is (all bytes - 2 x intermediate bytes) / bandwidth, and not below the shortest kernel of the step;
     the bandwidth is 0.85 of the chain's, the chain's, or the roofline's. In the low case it is not quicker than the
-    longest of its parts either; in the high case what the shortest kernel of the step takes counts as the fixed time
-    of every kernel, and only the rest as moving bytes.
+    longest of its parts either; in the high case a part of the time of every kernel counts as fixed, and only the rest
+    as moving bytes: what the shortest kernel of the step takes, or what the line through the chain's kernels (time
+    over bytes) says, whichever makes the fused one quicker.
 
     The host launches it once: the operators of the other parts are gone, and of what the thread does between the calls
     of k parts 1/k stays, all of it in the low case.
@@ -114,7 +115,7 @@ def fused(
         times = (
             max(_time_ns(left, rate * FUSED_BANDWIDTH_RATIO), found.longest_ns),
             _time_ns(left, rate),
-            min(_time_ns(left, best), round(least + moving)),
+            min(_time_ns(left, best), round(least + moving), round(found.fixed_ns + left * found.ns_per_byte)),
         )
         for bound, time in zip(edits, times, strict=True):
             bound.append(Merge(chain, max(time, least)))

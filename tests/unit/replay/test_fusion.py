@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.replay import Gain, Merge, Replay, Unpriced, chains_of, chains_within, fused
-from ascend_sn.replay.chain_bytes import moved_by
+from ascend_sn.replay.chain_bytes import _line, moved_by
 from ascend_sn.replay.engine import Draft
 from tests.timeline import insert, timeline
 from tests.unit.replay.drawings import node_of, replay_of
@@ -52,6 +53,19 @@ def test_bytes_of_a_chain_come_from_its_operators(outputs: bool) -> None:
     assert moved is not None
     assert (moved.total_bytes, moved.intermediate_bytes, moved.longest_ns, moved.kernel_count) == (1152, 256, 2, 3)
     assert moved.is_inferred == (not outputs)
+
+
+@pytest.mark.parametrize(
+    ("moved", "times", "line"),
+    [
+        ([100, 300, 100, 300], [30, 50, 30, 50], (20.0, 0.1)),
+        ([100, 100], [30, 50], (40.0, 0.0)),  # alike: all of the time is fixed
+        ([100, 300], [50, 30], (40.0, 0.0)),  # the larger one is quicker: bytes do not tell
+        ([100, 300], [10, 90], (0.0, 0.25)),  # more than in proportion: nothing is fixed
+    ],
+)
+def test_a_line_divides_the_time_of_kernels(moved: list[float], times: list[float], line: tuple[float, float]) -> None:
+    assert _line(np.array(moved, np.float64), np.array(times, np.float64)) == pytest.approx(line)
 
 
 def test_a_reduction_writes_what_the_next_one_reads_least() -> None:
