@@ -15,15 +15,14 @@ from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_options, languag
 from ascend_sn.cli.comparing import measured_side, redacted_sides
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.report.language import Language
-from ascend_sn.report.views import SECTIONS, Selection
 from ascend_sn.store.input import Input
 
 if TYPE_CHECKING:
+    from ascend_sn.report.views import Selection
     from ascend_sn.store.sandbox import Sandbox
 
 _ROWS: Final = 500
 _SECONDS: Final = 30.0
-_SELECTION: Final = Selection(top_k=_ROWS, details=frozenset(SECTIONS) - {"timeline"})
 
 
 @click.command(cls=GuideCommand)
@@ -69,7 +68,7 @@ class _ServedRuns:
             Input.of(self._paths[name]),
             self._language,
             cache_dir=self._cache_dir,
-            selection=_SELECTION,
+            selection=_selection(),
             redact=self._redact,
         )
         found: Mapping[str, Any] = msgspec.to_builtins(document)
@@ -111,3 +110,9 @@ class _ServedRuns:
             sandbox = Sandbox(run, timeout_s=_SECONDS)
             sandbox.keep_open(stack.pop_all())
         return sandbox
+
+
+def _selection() -> Selection:
+    from ascend_sn.report.views import SECTIONS, Selection
+
+    return Selection(top_k=_ROWS, details=frozenset(SECTIONS) - {"timeline"})

@@ -26,6 +26,7 @@ class DrawnRun(Run):
         self.input = Input.of(name)
         self.db = db
         self.job = None
+        self.row_count = 0
         self.manifest = Manifest(
             format=RUN_FORMAT,
             version=RUN_VERSION,

@@ -32,7 +32,7 @@ CATEGORIES = {
 
 
 def exported(db: DuckDBPyConnection, window: Window | None = None) -> dict[str, Any]:
-    text = "".join(chrome_trace(cast(Run, SimpleNamespace(db=db)), window))
+    text = "".join(chrome_trace(cast(Run, SimpleNamespace(db=db, row_count=0)), window))
     return cast(dict[str, Any], json.loads(text, parse_float=Decimal))
 
 
