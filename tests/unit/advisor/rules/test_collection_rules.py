@@ -31,13 +31,13 @@ def test_a_host_alone_needs_no_device_data() -> None:
 
 
 def test_damage_is_a_warning_and_critical_where_the_data_contradict_themselves() -> None:
-    db = timeline("r0 s1 |AAAA.BBBB|")
-    insert(db, "damage", file="trace.json", kind="truncated", severity="damage", count=3)
-    insert(db, "damage", file="trace.json", kind="rounded_time", severity="note", count=9)
+    whole, torn = timeline("r0 s1 |AAAA.BBBB|"), timeline("r0 s1 |AAAA.BBBB|")
+    for db in (whole, torn):
+        insert(db, "damage", file="trace.json", kind="truncated", severity="damage", count=3)
+        insert(db, "damage", file="trace.json", kind="rounded_time", severity="note", count=9)
+    torn.execute("update kernel set ts_ns = 2 where name = 'B'")  # two kernels at once on one stream
 
-    warning = found(db, "R-PROF-2")
-    db.execute("update kernel set ts_ns = 2 where name = 'B'")  # two kernels at once on one stream
-    critical = found(db, "R-PROF-2")
+    warning, critical = found(whole, "R-PROF-2"), found(torn, "R-PROF-2")
 
     assert warning is not None
     assert critical is not None
