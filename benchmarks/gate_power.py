@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -71,17 +72,8 @@ def of_runs(trials: int, families: tuple[Family, ...], *, in_turn: bool) -> None
     for family in families:
         for variation in (0.02, 0.05, 0.10):
             for count in (5, 10, 20) if in_turn else (5, 10, 20, 30):
-                generator = np.random.default_rng(SEED)
-                found = []
-                for change in CHANGES:
-                    regressions = 0
-                    tries = trials if change == 0 else trials // 2
-                    for _ in range(tries):
-                        base, candidate = _sides(family, generator, count, variation, in_turn)
-                        sides = Samples(base), Samples(candidate * (1 + change))
-                        regressions += judged(STEP, *sides, LIMIT, in_turn=in_turn).verdict == "regression"
-                    found.append(f"{100 * regressions / tries:.1f} %")
-                _row(family, variation, count, found)
+                draw = partial(_sides, family, np.random.default_rng(SEED), count, variation, in_turn)
+                _row(family, variation, count, _found(draw, trials, in_turn=in_turn))
 
 
 def of_history(trials: int) -> None:
@@ -91,17 +83,27 @@ def of_history(trials: int) -> None:
     for family in FAMILIES:
         for variation in (0.02, 0.05, 0.10):
             for count in (5, 10, 20):
-                generator = np.random.default_rng(SEED)
-                found = []
-                for change in CHANGES:
-                    regressions = 0
-                    tries = trials if change == 0 else trials // 2
-                    for _ in range(tries):
-                        runs = family(generator, count + 1, variation)
-                        candidate = Samples(runs[-1:] * (1 + change))
-                        regressions += judged(STEP, Samples(runs[:-1]), candidate, LIMIT).verdict == "regression"
-                    found.append(f"{100 * regressions / tries:.1f} %")
-                _row(family, variation, count, found)
+                draw = partial(_next_run, family, np.random.default_rng(SEED), count, variation)
+                _row(family, variation, count, _found(draw, trials))
+
+
+def _found(draw: Callable[[], tuple[Reals, Reals]], trials: int, *, in_turn: bool = False) -> list[str]:
+    """How many of the drawn sides are called a regression, without a change and with each."""
+    found = []
+    for change in CHANGES:
+        regressions = 0
+        tries = trials if change == 0 else trials // 2
+        for _ in range(tries):
+            base, candidate = draw()
+            sides = Samples(base), Samples(candidate * (1 + change))
+            regressions += judged(STEP, *sides, LIMIT, in_turn=in_turn).verdict == "regression"
+        found.append(f"{100 * regressions / tries:.1f} %")
+    return found
+
+
+def _next_run(family: Family, generator: Generator, count: int, variation: float) -> tuple[Reals, Reals]:
+    runs = family(generator, count + 1, variation)
+    return runs[:-1], runs[-1:]
 
 
 def _sides(family: Family, generator: Generator, count: int, variation: float, in_turn: bool) -> tuple[Reals, Reals]:

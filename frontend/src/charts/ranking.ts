@@ -3,7 +3,7 @@
 import type { RankingChart } from "../report/data";
 import { axisText, percentText, quantityText } from "../text/quantities";
 import type { EChartsOption, SeriesOption } from "./engine";
-import { type Theme, fill } from "./theme";
+import { type Theme, fill, namedRows } from "./theme";
 import { tooltipElement, tooltipStyle } from "./tooltip";
 
 const ROW = 24;
@@ -62,14 +62,7 @@ export function rankingOption(chart: RankingChart, theme: Theme): EChartsOption 
         splitLine: { show: false },
       },
     ],
-    yAxis: {
-      type: "category",
-      inverse: true,
-      data: chart.rows.map((row) => row.label),
-      axisLabel: { color: theme.ink, width: 230, overflow: "truncate" },
-      axisTick: { show: false },
-      axisLine: { lineStyle: { color: theme.line } },
-    },
+    yAxis: namedRows(theme, chart.rows.map((row) => row.label), 230),
     tooltip: {
       ...tooltipStyle(theme),
       trigger: "axis",

@@ -3,7 +3,7 @@
 import type { StackChart } from "../report/data";
 import { axisText, percentText, quantityText } from "../text/quantities";
 import type { EChartsOption, SeriesOption } from "./engine";
-import { type Theme, fill } from "./theme";
+import { type Theme, fill, namedRows } from "./theme";
 import { tooltipElement, tooltipStyle } from "./tooltip";
 
 const ROWS: readonly (readonly [number, number])[] = [[2, 54], [4, 42], [8, 34]];
@@ -52,14 +52,7 @@ export function stackOption(chart: StackChart, theme: Theme): EChartsOption {
       axisLabel: { color: theme.soft, formatter: (value: number) => axisText(value, chart.unit), hideOverlap: true },
       splitLine: { lineStyle: { color: theme.line } },
     },
-    yAxis: {
-      type: "category",
-      inverse: true,
-      data: chart.categories,
-      axisLabel: { color: theme.ink, width: 130, overflow: "truncate" },
-      axisTick: { show: false },
-      axisLine: { lineStyle: { color: theme.line } },
-    },
+    yAxis: namedRows(theme, chart.categories, 130),
     tooltip: {
       ...tooltipStyle(theme),
       trigger: "axis",

@@ -46,3 +46,15 @@ export function hatch(theme: Theme): object {
 export function fill(theme: Theme, kind: string): object {
   return { color: theme.colour(kind), ...(theme.hatched(kind) ? { decal: hatch(theme) } : {}) };
 }
+
+/** A vertical axis of names, the first one on top; names wider than `width` pixels are cut. */
+export function namedRows(theme: Theme, names: string[], width: number) {
+  return {
+    type: "category" as const,
+    inverse: true,
+    data: names,
+    axisLabel: { color: theme.ink, width, overflow: "truncate" as const },
+    axisTick: { show: false },
+    axisLine: { lineStyle: { color: theme.line } },
+  };
+}

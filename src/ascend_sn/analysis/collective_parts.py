@@ -5,7 +5,7 @@ from __future__ import annotations
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.clock_offsets import OFFSET_TYPES, offsets_between
-from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need, combined_once
+from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need, settled_once
 from ascend_sn.analysis.relations import Result, listed, selected
 
 __all__ = ["ANALYSIS", "collective_parts", "completed_parts"]
@@ -48,7 +48,7 @@ def completed_parts(db: DuckDBPyConnection) -> str:
         collective_parts(db).keep(_RECORDED)
         return _completing(db, _RECORDED)
 
-    return combined_once(ANALYSIS.name, db, completed).table(_COMPLETED)
+    return settled_once(ANALYSIS.name, db, completed).table(_COMPLETED)
 
 
 def combined_parts(db: DuckDBPyConnection, parts: Result) -> Result:

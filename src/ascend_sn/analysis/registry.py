@@ -16,7 +16,7 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.analysis.relations import Result, worked_out_once
 from ascend_sn.model.tables import BY_NAME
 
-__all__ = ["COMBINED_VIEW", "Analysis", "Missing", "Need", "combined_once", "evaluate", "has_rows", "missing_needs"]
+__all__ = ["COMBINED_VIEW", "Analysis", "Missing", "Need", "evaluate", "has_rows", "missing_needs", "settled_once"]
 
 COMBINED_VIEW = "per_profile_result"
 """Name under which a combining query keeps the rows that it combines."""
@@ -71,20 +71,20 @@ def evaluate(analysis: Analysis, db: DuckDBPyConnection) -> Result:
     """
     parts = analysis.per_profile
     combine = analysis.combine
-    return parts(db) if combine is None else combined_once(analysis.name, db, lambda: combine(db, parts(db)))
+    return parts(db) if combine is None else settled_once(analysis.name, db, lambda: combine(db, parts(db)))
 
 
-def combined_once(name: str, db: DuckDBPyConnection, work_out: Callable[[], Result]) -> Result:
-    """Return the combined result of the analysis `name`; worked out only if it is not known yet."""
-    known = _combined(db)
+def settled_once(name: str, db: DuckDBPyConnection, work_out: Callable[[], Result]) -> Result:
+    """Return the result of the analysis `name`, which several read; worked out only if it is not known yet."""
+    known = _settled(db)
     if name not in known:
         known[name] = work_out().settled(f"{name}_result")
     return known[name](db)
 
 
 @worked_out_once
-def _combined(_db: DuckDBPyConnection) -> dict[str, Callable[[DuckDBPyConnection], Result]]:
-    """The combined results that are known, by analysis."""
+def _settled(_db: DuckDBPyConnection) -> dict[str, Callable[[DuckDBPyConnection], Result]]:
+    """The results that are known, by analysis."""
     return {}
 
 

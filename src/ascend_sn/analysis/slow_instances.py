@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import Result, selected, worked_out_once
+from ascend_sn.analysis.registry import Analysis, Need, settled_once
+from ascend_sn.analysis.relations import Result, selected
 
 __all__ = ["ANALYSIS", "slow_instances"]
 
@@ -40,12 +39,11 @@ def slow_instances(db: DuckDBPyConnection) -> Result:
         cohort_share_ratio (of the cohort's summed time that is excess of its slow kernels); sorted by profile
         and excess.
     """
-    return _once(db)(db)
+    return settled_once("slow_instances", db, lambda: _slow(db))
 
 
-@worked_out_once
-def _once(db: DuckDBPyConnection) -> Callable[[DuckDBPyConnection], Result]:
-    found = selected(
+def _slow(db: DuckDBPyConnection) -> Result:
+    return selected(
         db,
         f"""
         with busy as (
@@ -94,7 +92,6 @@ def _once(db: DuckDBPyConnection) -> Callable[[DuckDBPyConnection], Result]:
         order by scored.profile_id, excess_ns desc, kernel_id
     """,
     )
-    return found.settled("slow_instances_result")
 
 
 ANALYSIS = Analysis(

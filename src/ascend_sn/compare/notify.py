@@ -21,7 +21,7 @@ from ascend_sn.compare.settings_file import FILE_NAME, settings_table, with_vari
 from ascend_sn.errors import UsageError
 from ascend_sn.store.environment import notify_targets
 
-__all__ = ["Delivery", "Notification", "NotifySettings", "Request", "deliver", "service_of"]
+__all__ = ["Delivery", "Kind", "Notification", "NotifySettings", "Request", "deliver", "service_of"]
 
 Occasion = Literal["passed", "unsure", "failed", "cannot compare"]
 
@@ -33,13 +33,16 @@ PATIENCE_S: Final = 60.0
 _KNOWN: Final = ("targets", "on", "language")
 _SERVICE: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30})://")
 
+Kind = Literal["success", "warning", "failure"]
+"""How a message looks, by apprise."""
+
 
 class Notification(msgspec.Struct, frozen=True, kw_only=True):
-    """What people are told; `kind` is apprise's: success, warning or failure."""
+    """What people are told."""
 
     title: str
     body: str
-    kind: Literal["success", "warning", "failure"]
+    kind: Kind
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,10 +7,8 @@ a living chart in the place of the drawing. Print shows the drawings.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ascend_sn.report.chart_data import ReportData
@@ -22,6 +20,7 @@ from ascend_sn.report.html_communication import LinkSums, link_map, link_sums
 from ascend_sn.report.html_findings import findings_parts
 from ascend_sn.report.html_memory import memory_curves
 from ascend_sn.report.html_overview import health_parts, overview_parts
+from ascend_sn.report.html_page import STYLE, page_text
 from ascend_sn.report.html_timeline import drawn_timeline, lanes_table, packed_timeline, timeline_note
 from ascend_sn.report.inference_tables import inference_tables
 from ascend_sn.report.language import Language
@@ -52,7 +51,6 @@ from ascend_sn.report.wording import (
 
 __all__ = ["html_text"]
 
-_TEMPLATES: Final = Path(__file__).parent / "templates"
 _ROWS: Final = 20
 _MOST_ROWS: Final = 1_000
 _MOST_BYTES: Final = 3_000_000
@@ -88,24 +86,15 @@ def html_text(document: Document, language: Language, view: View) -> str:
 
 
 def _page(document: Document, language: Language, view: View) -> str:
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=lambda value: printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
-        trim_blocks=True,
-    )
-    style = "\n" + (_TEMPLATES / "style.css").read_text(encoding="utf-8")
     script = report_script()
     sums = link_sums(document.communication.links)
-    return environment.get_template("report.html.j2").render(
+    return page_text(
+        "report.html.j2",
+        language,
         document=document,
-        language=language,
         view=view,
-        t=language.text,
-        style=Markup(style),
         script=Markup(script),
-        policy=Markup(policy(style, script)),
+        policy=Markup(policy(STYLE, script)),
         data=data_block(_data(document, language, view, sums)) if script else "",
         absence=lambda section: absence_text(section, language),
         rank=lambda number: rank_text(number, language),

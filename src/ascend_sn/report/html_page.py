@@ -1,4 +1,4 @@
-"""Pages without any script: the template, filled in with values that are escaped."""
+"""Pages: a template, filled in with values that are escaped."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from markupsafe import Markup
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable
 
-__all__ = ["page_text"]
+__all__ = ["STYLE", "page_text"]
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
+STYLE: Final = "\n" + (_TEMPLATES / "style.css").read_text(encoding="utf-8")
+"""What stands in the style of every page."""
+
 
 def page_text(template: str, language: Language, **values: Any) -> str:
-    """Return a page: inline style, static SVG, nothing fetched; names are escaped, control characters made visible."""
+    """Return a page with its style inside; names are escaped, control characters made visible."""
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -25,5 +28,5 @@ def page_text(template: str, language: Language, **values: Any) -> str:
         finalize=lambda value: printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
         trim_blocks=True,
     )
-    style = Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8"))
-    return environment.get_template(template).render(language=language, t=language.text, style=style, **values)
+    page = environment.get_template(template)
+    return page.render(language=language, t=language.text, style=Markup(STYLE), **values)

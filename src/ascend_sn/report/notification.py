@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ascend_sn.compare.notify import Notification
+from ascend_sn.compare.notify import Kind, Notification
 from ascend_sn.report.comparison import GateDocument
 from ascend_sn.report.comparison_tables import side_text
 from ascend_sn.report.language import Language
@@ -18,7 +18,12 @@ _TITLES: Final = {
     "failed": "notify.title.failed",
     "cannot compare": "notify.title.cannot-compare",
 }
-_KINDS: Final = {"passed": "success", "unsure": "warning", "failed": "failure", "cannot compare": "failure"}
+_KINDS: Final[dict[str, Kind]] = {
+    "passed": "success",
+    "unsure": "warning",
+    "failed": "failure",
+    "cannot compare": "failure",
+}
 _NAME: Final = 60
 _LINE: Final = 300
 _LINES: Final = 6
@@ -45,5 +50,5 @@ def gate_notification(document: GateDocument, language: Language, link: str | No
     return Notification(
         title=language.text(_TITLES[document.verdict], name=name),
         body="\n".join(lines),
-        kind=_KINDS[document.verdict],  # type: ignore[arg-type]
+        kind=_KINDS[document.verdict],
     )

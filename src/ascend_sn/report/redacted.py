@@ -71,7 +71,8 @@ def redacted(document: _Value, redactor: Redactor) -> _Value:
         redactor.learn(text)
     if hasattr(document, "input"):
         redactor.learn_input(str(document.input))
-    return _replaced(document, redactor)  # type: ignore[no-any-return]
+    copy: _Value = _replaced(document, redactor)
+    return copy
 
 
 def _texts(value: Any) -> list[str]:

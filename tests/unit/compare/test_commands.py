@@ -20,22 +20,6 @@ Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: Patch) -> None:
-    monkeypatch.chdir(tmp_path_factory.mktemp("cwd"))
-    monkeypatch.setenv("ASCEND_SN_LANG", "en")
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`base`, `same` (other noise), and `slow`, whose product takes a half longer."""
-    folder = tmp_path_factory.mktemp("runs")
-    recorded(folder / "base", steady(1000, seed=1))
-    recorded(folder / "same", steady(1000, seed=2))
-    recorded(folder / "slow", steady(1500, seed=3))
-    return folder
-
-
 def run(capsys: Capture, *words: object) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as stop:
         cli.main([str(word) for word in words])

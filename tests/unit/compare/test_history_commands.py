@@ -22,12 +22,6 @@ Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: Patch) -> None:
-    monkeypatch.chdir(tmp_path_factory.mktemp("cwd"))
-    monkeypatch.setenv("ASCEND_SN_LANG", "en")
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six runs of the same program, `slow` whose product takes a half longer, and `twice` as long."""

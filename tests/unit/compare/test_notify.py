@@ -16,7 +16,6 @@ import pytest
 from ascend_sn.compare.notify import Delivery, Notification, NotifySettings, deliver, service_of
 from ascend_sn.errors import UnknownNameError, UsageError
 from tests.unit.cli.conftest import run
-from tests.unit.compare.recorded import recorded, steady
 
 pytest.importorskip("apprise", reason="apprise delivers")
 
@@ -61,21 +60,6 @@ def service(request: pytest.FixtureRequest) -> Iterator[Service]:
     running.shutdown()
     thread.join()
     running.server_close()
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs")
-    recorded(folder / "base", steady(1000, seed=1))
-    recorded(folder / "same", steady(1000, seed=2))
-    recorded(folder / "slow", steady(1500, seed=3))
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: Patch) -> None:
-    monkeypatch.chdir(tmp_path_factory.mktemp("cwd"))
-    monkeypatch.setenv("ASCEND_SN_LANG", "en")
 
 
 def test_a_service_gets_the_title_and_the_body(service: Service) -> None:

@@ -14,7 +14,7 @@ from ascend_sn.store.redaction import Redactor
         ("C:\\Users\\lihua\\model\\net.py", "path-1/net.py"),
         (r'{"cwd": "\/data\/acme\/run", "name": "x"}', '{"cwd": "path-1", "name": "x"}'),
         (r"{\"dir\": \"C:\\\\acme\\\\run\"}", r"{\"dir\": \"path-1\"}"),
-        ("triton_gemm (/root/.cache/torch/ab/kernel.py:12)", "triton_gemm (path-1/kernel.py:12)"),
+        ("triton_gemm (/home/lihua/.cache/torch/ab/kernel.py:12)", "triton_gemm (path-1/kernel.py:12)"),
         ("void k<float>(int*, /tmp/acme/k.cu)", "void k<float>(int*, path-1/k.cu)"),
         ("\\\\fileserver\\share\\x.csv", "path-1/x.csv"),
         ("file:///data/acme/a.json", "path-1/a.json"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -143,9 +144,9 @@ def _url_of(place: str) -> URL:
     raise UsageError(f"a history of kind {url.drivername!r} is not known: use a file, sqlite:///FILE or postgresql://")
 
 
-def _by_hand(connection: object, _record: object) -> None:
+def _by_hand(connection: sqlite3.Connection, _record: object) -> None:
     """Leave transactions to us: the driver would begin them late, and two writers could then fail each other."""
-    connection.isolation_level = None  # type: ignore[attr-defined]
+    connection.isolation_level = None
 
 
 def _begin(connection: Connection) -> None:
