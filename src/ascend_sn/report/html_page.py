@@ -15,8 +15,8 @@ __all__ = ["STYLE", "page_text"]
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
-STYLE: Final = "\n" + (_TEMPLATES / "style.css").read_text(encoding="utf-8")
-"""What stands in the style of every page."""
+STYLE: Final = "\n" + "".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in ("colours.css", "style.css"))
+"""What stands in the style of every page; the web page of `view` has the same colours."""
 
 
 def page_text(template: str, language: Language, **values: Any) -> str:

@@ -62,6 +62,27 @@ def test_the_bundle_is_built_once_per_state_of_its_sources(project: Path, progra
     assert sorted(path.name for path in (project / hatch_build.WEB).iterdir()) == ["build.json", "report.js"]
 
 
+def test_assets_of_the_last_build_do_not_stay(project: Path, program: Callable[[str, str], Path]) -> None:
+    program("node", "echo v22.12.0")
+    program("npm", NPM.replace('echo "built()"', '/bin/mkdir -p "$ASCEND_SN_WEB_OUT/insight"; echo "built()"'))
+    old = project / hatch_build.WEB / "insight" / "index-old.js"
+    old.parent.mkdir(parents=True)
+    old.write_text("", encoding="utf-8")
+
+    hatch_build.build_web(project)
+
+    assert not old.exists()
+
+
+def test_a_text_of_the_page_is_a_source(project: Path) -> None:
+    before = hatch_build.web_state(project)
+    path = project / hatch_build.LOCALES / "en" / "LC_MESSAGES" / "insight.po"
+    path.parent.mkdir(parents=True)
+    path.write_text("", encoding="utf-8")
+
+    assert hatch_build.web_state(project) != before
+
+
 def test_a_source_distribution_holds_the_bundle_and_needs_no_node(
     project: Path, program: Callable[[str, str], Path]
 ) -> None:
