@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 __all__ = [
     "AscendSnError",
@@ -36,6 +37,18 @@ class AscendSnError(Exception):
     """Base of all errors raised on purpose; `exit_code` is what the command line ends with."""
 
     exit_code = 3
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are copied by calling the class with `args`, which here are not what the class takes.
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[AscendSnError], args: tuple[Any, ...], attributes: dict[str, Any]) -> AscendSnError:
+    """Return an error as another process raised it."""
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(attributes)
+    return error
 
 
 class UsageError(AscendSnError):

@@ -6,7 +6,15 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["MANIFEST_NAME", "RUN_FORMAT", "RUN_VERSION", "Manifest", "ManifestProfile", "ManifestSource"]
+__all__ = [
+    "MANIFEST_NAME",
+    "RUN_FORMAT",
+    "RUN_VERSION",
+    "Manifest",
+    "ManifestLost",
+    "ManifestProfile",
+    "ManifestSource",
+]
 
 MANIFEST_NAME: Final = "manifest.json"
 RUN_FORMAT: Final = "ascend-sn-run"
@@ -48,8 +56,15 @@ class ManifestProfile(msgspec.Struct, frozen=True, omit_defaults=True):
     job: str = ""
 
 
+class ManifestLost(msgspec.Struct, frozen=True):
+    """A source that was not read, though another attempt may: its worker died or could not write."""
+
+    source: str
+    reason: str
+
+
 class Manifest(msgspec.Struct, frozen=True):
-    """The whole manifest; `tables` gives the row count of every table."""
+    """The whole manifest; `tables` gives the row count of every table, `lost` the sources that are still to be read."""
 
     format: str
     version: int
@@ -61,3 +76,4 @@ class Manifest(msgspec.Struct, frozen=True):
     profiles: list[ManifestProfile]
     tables: dict[str, int]
     overhead: dict[str, Any] = {}
+    lost: list[ManifestLost] = []

@@ -29,6 +29,8 @@ __all__ = ["cached_run"]
 
 _BUILDING = ".building-"
 _ABANDONED_AFTER_S = 24 * 3600
+_MANY_FILES = 1_000
+"""Files beyond which flushing them one by one takes longer than flushing everything."""
 
 
 def cached_run(key: str, build: Callable[[Path, Earlier], object], *, cache_dir: Path | None = None) -> Path:
@@ -47,7 +49,7 @@ def cached_run(key: str, build: Callable[[Path, Earlier], object], *, cache_dir:
         runs.mkdir(parents=True, exist_ok=True)
         finished = runs / key
         with _locked(runs / f"{key}.lock"):
-            if not (finished / MANIFEST_NAME).is_file():
+            if not _is_whole(finished):
                 _build(runs, finished, build)
         os.utime(finished)
         _shrink(runs, keep=finished)
@@ -55,6 +57,14 @@ def cached_run(key: str, build: Callable[[Path, Earlier], object], *, cache_dir:
         hint = "name another folder with --cache-dir or ASCEND_SN_CACHE_DIR"
         raise StoreError(error.filename or runs, f"the cache cannot be written: {error.strerror}; {hint}") from error
     return finished
+
+
+def _is_whole(finished: Path) -> bool:
+    """Whether the run is there with everything that its input holds; what was lost is tried again."""
+    try:
+        return (finished / MANIFEST_NAME).is_file() and not load_manifest(finished).lost
+    except StoreError:
+        return True  # whoever opens it says what is wrong, and discards it
 
 
 def _build(runs: Path, finished: Path, build: Callable[[Path, Earlier], object]) -> None:
@@ -72,10 +82,10 @@ def _build(runs: Path, finished: Path, build: Callable[[Path, Earlier], object])
 
 
 def _earlier_profiles(runs: Path, key: str) -> dict[str, list[tuple[Path, ManifestProfile]]]:
-    """Profiles of all other states of the same input, by source key; each source from one run only."""
+    """Profiles of all states of the same input, by source key; each source from one run only."""
     profiles: dict[str, list[tuple[Path, ManifestProfile]]] = {}
     for run in sorted(runs.glob(f"{key.partition('-')[0]}-*")):
-        if run.name == key or not (run / MANIFEST_NAME).is_file():
+        if not (run / MANIFEST_NAME).is_file():
             continue
         try:
             manifest = load_manifest(run)
@@ -103,7 +113,11 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _sync(folder: Path) -> None:
-    for path in [*folder.rglob("*"), folder]:
+    paths = [*folder.rglob("*"), folder]
+    if len(paths) > _MANY_FILES:
+        os.sync()
+        return
+    for path in paths:
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)

@@ -10,6 +10,7 @@ __all__ = [
     "cache_limit_bytes",
     "history_file",
     "history_place",
+    "launched_as",
     "notify_targets",
     "pipeline_link",
     "program_version",
@@ -63,6 +64,20 @@ def pipeline_link() -> str | None:
 def notify_targets() -> list[str]:
     """`ASCEND_SN_NOTIFY`: whom to notify, parted by blanks."""
     return os.environ.get("ASCEND_SN_NOTIFY", "").split()
+
+
+def launched_as() -> tuple[int, int] | None:
+    """Place (from 0) and number of processes as Slurm, torchrun, Open MPI or MPICH tell them; None without one."""
+    for place, count in (
+        ("SLURM_PROCID", "SLURM_NTASKS"),
+        ("RANK", "WORLD_SIZE"),
+        ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+        ("PMI_RANK", "PMI_SIZE"),
+    ):
+        at, of = os.environ.get(place, ""), os.environ.get(count, "")
+        if at.isdigit() and of.isdigit() and int(at) < int(of):
+            return int(at), int(of)
+    return None
 
 
 def variable(name: str) -> str | None:

@@ -21,6 +21,7 @@ from ascend_sn.store.environment import cache_folder
 from ascend_sn.store.fingerprint import run_key, source_files, source_key
 from ascend_sn.store.input import Input
 from ascend_sn.store.known_inputs import recall, remember
+from ascend_sn.store.mapping import Mapping, in_turn
 from ascend_sn.store.remarks import remark
 from ascend_sn.store.upgrade import is_run_folder, load_manifest
 from ascend_sn.store.whole import check_tables_path, check_whole
@@ -105,8 +106,12 @@ def locate(
     *more: str | Path,
     cache_dir: Path | None = None,
     progress: Progress | None = None,
+    mapping: Mapping | None = None,
 ) -> Location:
-    """Find the run folder of an input, reading it into the cache when it is not there; see `open_run`."""
+    """Find the run folder of an input, reading it into the cache when it is not there; see `open_run`.
+
+    `mapping` deals the sources out; they are read one after the other by default.
+    """
     named = Input.of(path, *more)
     try:
         own = next((root for root in named.paths if root.is_dir() and is_run_folder(root)), None)
@@ -131,10 +136,20 @@ def locate(
     def build(building: Path, earlier: Earlier) -> None:
         from ascend_sn.store.ingest import build_run
 
-        build_run(found, files, building, input_name=named.name, earlier=earlier, progress=progress)
+        build_run(
+            found,
+            files,
+            building,
+            input_name=named.name,
+            earlier=earlier,
+            progress=progress,
+            mapping=mapping or in_turn,
+        )
 
     key = run_key(found, keys, named)
     folder = cached_run(key, build, cache_dir=cache_dir)
+    if load_manifest(folder).lost:
+        return Location(folder, named, is_cached=True)
     read = [member for source in found.sources for member in source.reader.members(source.path)]
     try:
         remember(named, cache_dir, key, found.searched, read)

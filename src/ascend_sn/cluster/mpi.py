@@ -1,0 +1,41 @@
+"""Items over the ranks of an MPI job that was started for it: `mpiexec -n 9 python -m mpi4py.futures -m ascend_sn`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+from ascend_sn.cluster.executors import over
+from ascend_sn.errors import UsageError
+from ascend_sn.store.mapping import Mapping, Outcome
+
+__all__ = ["mpi_mapping"]
+
+_Item = TypeVar("_Item")
+_Made = TypeVar("_Made")
+
+_PER_WORKER: Final = 2
+
+
+@contextmanager
+def mpi_mapping() -> Iterator[Mapping]:
+    """Give a mapping over the workers of `mpi4py.futures`; they must see input and results under the same names.
+
+    Raises:
+        UsageError: mpi4py is not installed, or cannot load an MPI library.
+    """
+    try:
+        from mpi4py.futures import MPIPoolExecutor
+    except (ImportError, RuntimeError) as error:
+        raise UsageError(f"MPI cannot be used ({error}); install an MPI library and: pip install mpi4py") from error
+    with MPIPoolExecutor() as executor:
+
+        def mapping(
+            function: Callable[[_Item], _Made], items: Sequence[_Item], size_bytes: Sequence[int], /
+        ) -> Iterator[Outcome[_Made]]:
+            places = sorted(range(len(items)), key=lambda at: -size_bytes[at])
+            at_once = max(executor.num_workers, 1) * _PER_WORKER
+            yield from over(executor, function, items, places, at_once=at_once)
+
+        yield mapping
