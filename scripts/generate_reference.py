@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 
 import ascend_sn
-from ascend_sn import analysis, errors
+from ascend_sn import analysis, errors, replay
 from ascend_sn.advisor import rules
 from ascend_sn.advisor.finding import Advice, Finding, PricedGain, Suppressed
 from ascend_sn.advisor.thresholds import Thresholds
@@ -136,6 +136,20 @@ def analyses_page() -> str:
         '```python\nimport ascend_sn\n\nrun = ascend_sn.open("result/")\nascend_sn.analysis.step_breakdown(run)\n```',
     ]
     parts += [_analysis_section(found, db) for found in analysis.ANALYSES]
+    parts += [
+        "## Of the replayed step",
+        "These follow the dependency graph of the [replay](../explanation/replay.md) and are functions of "
+        "`ascend_sn.replay`, which are called in the same way:",
+        '```python\nimport ascend_sn\n\nrun = ascend_sn.open("result/")\nascend_sn.replay.path_classes(run)\n```',
+    ]
+    parts += [_analysis_section(found, db) for found in replay.ANALYSES]
+    parts += [
+        "## Definitions that are elsewhere",
+        "A02 Steps: the table [`step`](tables.md#step); its `origin` says what a step was found by, and inferred ones "
+        "stand beside the whole capture, never instead of it.",
+        "A35 Two runs: [`ascend_sn.compare`](python.md#ascend_sncompare), also `ascend-sn compare`; it takes two runs, "
+        "or two groups of them, and gives operators that were matched, and parts that add up to the difference.",
+    ]
     return _page(parts)
 
 
@@ -175,7 +189,7 @@ def metrics() -> list[tuple[str, str, str, str]]:
     """Return figure, unit, link to the analysis and definition, by name."""
     db = _empty_tables()
     rows = []
-    for found in analysis.ANALYSES:
+    for found in (*analysis.ANALYSES, *replay.ANALYSES):
         relation = evaluate(found, db).relation()
         for name, kind in zip(relation.columns, relation.types, strict=True):
             if str(kind) in ("VARCHAR", "BOOLEAN") or IDENTITY.match(name):
@@ -302,6 +316,10 @@ def python_page() -> str:
         *described(analysis.absence),
         "`ascend_sn.analysis.ANALYSES` is the tuple of all registered analyses, in the order of that page.",
         f"`ascend_sn.analysis.Missing`: {' '.join(paragraphs(Missing.__doc__))}",
+        "## ascend_sn.replay",
+        "Analyses that follow the critical path of a run; see [Analyses](analyses.md#of-the-replayed-step). "
+        "`Replay.of(run)` builds the graph itself.",
+        *(f"`ascend_sn.replay.{found.name}(run)`: {found.code} {found.title}." for found in replay.ANALYSES),
         "## ascend_sn.advise",
         _signature("ascend_sn.advise", ascend_sn.advise),
         *described(ascend_sn.advise),

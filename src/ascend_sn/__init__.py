@@ -8,13 +8,13 @@ TYPE_CHECKING = False  # not from typing: that import alone costs several millis
 if TYPE_CHECKING:
     from typing import Any
 
-    from ascend_sn import analysis
+    from ascend_sn import analysis, replay
     from ascend_sn.advisor.advise import advise
     from ascend_sn.compare.runs import compare
     from ascend_sn.report.analyzer import AnalysisProfile, Analyzer
     from ascend_sn.store import Run, open_run as open
 
-__all__ = ["AnalysisProfile", "Analyzer", "Run", "__version__", "advise", "analysis", "compare", "open"]
+__all__ = ["AnalysisProfile", "Analyzer", "Run", "__version__", "advise", "analysis", "compare", "open", "replay"]
 
 
 def __getattr__(name: str) -> Any:
@@ -35,7 +35,7 @@ def __getattr__(name: str) -> Any:
         from ascend_sn.report import analyzer
 
         return getattr(analyzer, name)
-    if name in ("analysis", "compare"):  # the package `compare` can be called
+    if name in ("analysis", "compare", "replay"):  # the package `compare` can be called
         from importlib import import_module
 
         return import_module(f"ascend_sn.{name}")

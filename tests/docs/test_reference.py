@@ -11,7 +11,7 @@ import asc_tools.advisor
 import asc_tools.profiler
 import ascend.profiler
 import ascend_sn
-from ascend_sn import analysis
+from ascend_sn import analysis, replay
 from ascend_sn.model.tables import TABLES
 from scripts import generate_reference
 from scripts.generate_reference import FOLDER, metrics, pages
@@ -33,7 +33,15 @@ def test_every_table_and_column_has_its_place() -> None:
 def test_every_analysis_has_its_section() -> None:
     page = (FOLDER / "analyses.md").read_text(encoding="utf-8")
 
-    assert [found.name for found in analysis.ANALYSES if f"\n## {found.name}\n" not in page] == []
+    registered = (*analysis.ANALYSES, *replay.ANALYSES)
+    assert [found.name for found in registered if f"\n## {found.name}\n" not in page] == []
+
+
+def test_every_definition_has_its_place() -> None:
+    page = (FOLDER / "analyses.md").read_text(encoding="utf-8")
+
+    codes = ["A03b", *(f"A{number:02}" for number in range(1, 37))]
+    assert [code for code in codes if not re.search(rf"^{code} ", page, re.MULTILINE)] == []
 
 
 def test_every_figure_has_a_definition() -> None:

@@ -28,6 +28,7 @@ from ascend_sn.replay.input_transforms import copies_pinned, input_hidden, resul
 from ascend_sn.replay.jobs import jobs
 from ascend_sn.replay.memory_transforms import MemoryChange, activation_bytes, batch_doubled, recomputed
 from ascend_sn.replay.operator_transforms import lower_precision, operators_to, operators_to_cohort
+from ascend_sn.replay.path_analyses import ANALYSES, operator_slack, path_classes, path_slices
 from ascend_sn.replay.plan import Candidate, Plan, PlanStep
 from ascend_sn.replay.prices import Bound, Gain, Remark, Transform, Unpriced
 from ascend_sn.replay.rank_transforms import straggler_normalised
@@ -35,6 +36,7 @@ from ascend_sn.replay.replay import Replay
 from ascend_sn.replay.selectors import Where
 
 __all__ = [
+    "ANALYSES",
     "Bound",
     "Candidate",
     "CriticalPath",
@@ -77,8 +79,11 @@ __all__ = [
     "jobs",
     "launches_removed",
     "lower_precision",
+    "operator_slack",
     "operators_to",
     "operators_to_cohort",
+    "path_classes",
+    "path_slices",
     "recomputed",
     "results_read_later",
     "straggler_normalised",

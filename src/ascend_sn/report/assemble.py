@@ -21,6 +21,7 @@ from ascend_sn.report.assemble_fusion import fusion_section
 from ascend_sn.report.assemble_health import health_section
 from ascend_sn.report.assemble_inference import inference_section
 from ascend_sn.report.assemble_memory import memory_section
+from ascend_sn.report.assemble_path import critical_path_section
 from ascend_sn.report.assemble_timeline import capture_length, timeline_of
 from ascend_sn.report.document import (
     SCHEMA,
@@ -81,6 +82,9 @@ def assemble(run: Run, language: Language, selection: Selection | None = None) -
         copies=copies_section(facts) if "copies" in chosen.details else None,
         fusion=fusion_section(facts, language) if "fusion" in chosen.details else None,
         inference=inference_section(facts) if "inference" in chosen.details else None,
+        critical_path=(
+            critical_path_section(facts, language, chosen.top_k) if "critical_path" in chosen.details else None
+        ),
         timeline=timeline_of(facts, steps) if "timeline" in chosen.details else None,
         findings=findings_section(facts, language, chosen),
     )

@@ -13,6 +13,7 @@ import msgspec
 
 from ascend_sn.advisor.device_data import SilentDevice
 from ascend_sn.advisor.median_step import MedianStep, Phases
+from ascend_sn.report.critical_path import OperatorSlack, PathClass, PathSlice
 from ascend_sn.report.findings import FindingEntry, LackingRule, PlanOfChanges, ReplayFigures, SuppressedEntry
 from ascend_sn.report.inference import BatchSize, RequestStage
 from ascend_sn.report.language import Code
@@ -28,6 +29,7 @@ __all__ = [
     "Copies",
     "Copy",
     "Coverage",
+    "CriticalPathSection",
     "Curve",
     "Damage",
     "Difference",
@@ -595,6 +597,32 @@ class Inference(Section, kw_only=True):
     batch_sizes: list[BatchSize] = []
 
 
+class CriticalPathSection(Section, kw_only=True):
+    """What holds the median step: the longest path through its dependencies, over host, device, links and ranks.
+
+    Attributes:
+        scope: What was followed: `step`, `inferred step` or `whole capture`.
+        ranks: Ranks that were followed together.
+        step_ns: Length of the step; the classes add up to it.
+        identity_error_ratio: How far the replayed step is off the captured one.
+        classes: Time on the path by class, most first.
+        slice_count: Slices on the path; `slices` are the longest hundred of them, in order.
+        operator_count: Operators and kernel names of the step; `operators` are those with most time on the path.
+        remarks: What limits the confidence in the path.
+    """
+
+    scope: str = ""
+    ranks: list[int | None] = []
+    step_ns: int | None = None
+    identity_error_ratio: float | None = None
+    classes: list[PathClass] = []
+    slice_count: int = 0
+    slices: list[PathSlice] = []
+    operator_count: int = 0
+    operators: list[OperatorSlack] = []
+    remarks: list[str] = []
+
+
 class Findings(Section, kw_only=True):
     """What the advisor says: findings by the time that is to be had, what was held back, which rules could not look.
 
@@ -616,8 +644,8 @@ class Document(msgspec.Struct, kw_only=True):
 
     Where the input holds several jobs that have nothing to do with each other, `jobs` names them and `job` is the
     one that is shown; else both are empty. `capture_ns` is the longest profile's, from its first record to its last;
-    null where nobody asked for the timeline. `copies` and `fusion` are null where nobody asked for them, `inference`
-    where nothing was inferred. `timeline` is for the HTML report; in JSON it is always null.
+    null where nobody asked for the timeline. `copies`, `fusion` and `critical_path` are null where nobody asked for
+    them, `inference` where nothing was inferred. `timeline` is for the HTML report; in JSON it is always null.
     """
 
     schema: Literal["ascend-sn/analyze/1"]
@@ -638,6 +666,7 @@ class Document(msgspec.Struct, kw_only=True):
     copies: Copies | None = None
     fusion: Fusion | None = None
     inference: Inference | None = None
+    critical_path: CriticalPathSection | None = None
     timeline: StepTimeline | None = None
     findings: Findings
 

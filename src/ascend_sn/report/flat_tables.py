@@ -54,7 +54,7 @@ def _sections(document: Document) -> dict[SectionName, dict[str, Sequence[msgspe
         document.communication,
         document.memory,
     )
-    spots = memory.hot_spots
+    spots, path = memory.hot_spots, document.critical_path
     return {
         "breakdown": {
             "breakdown": breakdown.ranks,
@@ -62,6 +62,9 @@ def _sections(document: Document) -> dict[SectionName, dict[str, Sequence[msgspe
             "input_pipeline": breakdown.input_pipeline,
             "exported_steps": breakdown.exported,
         },
+        "critical_path": {}
+        if path is None
+        else {"critical_path": path.classes, "critical_slices": path.slices, "operator_slack": path.operators},
         "findings": {"findings": document.findings.rows, "held_back": document.findings.suppressed},
         "operators": {
             "kernels": operators.kernels,

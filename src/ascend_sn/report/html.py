@@ -24,6 +24,7 @@ from ascend_sn.report.html_page import STYLE, page_text
 from ascend_sn.report.html_timeline import drawn_timeline, lanes_table, packed_timeline, timeline_note
 from ascend_sn.report.inference_tables import inference_tables
 from ascend_sn.report.language import Language
+from ascend_sn.report.path_tables import path_tables
 from ascend_sn.report.printable import printable, shortened
 from ascend_sn.report.quantities import bytes_text, count_text, duration_text, percent_text, rate_text
 from ascend_sn.report.text_tables import (
@@ -184,6 +185,7 @@ def _tables(document: Document, language: Language, view: View) -> dict[str, Any
         "memory_total": total_row(document.memory, language),
         "hot_spots": hot_spot_table(document.memory, language, view),
         "leaks": leak_table(document.memory, language),
+        "path_tables": path_tables(document.critical_path, language, view),
         "copies": copies_table(document.copies, language),
         "fusion_rate": fusion_rate_text(fusion, language) if fusion is not None and fusion.collected else "",
         "fusion": fusion_tables(fusion, language, view),

@@ -10,6 +10,7 @@ from ascend_sn.report.inference_tables import inference_tables
 from ascend_sn.report.language import Language
 from ascend_sn.report.markdown_blocks import bullets, section_lines, table, table_lines
 from ascend_sn.report.markdown_findings import findings_lines
+from ascend_sn.report.path_tables import path_tables
 from ascend_sn.report.printable import markdown_cell, shortened
 from ascend_sn.report.quantities import bytes_text, count_text, duration_text, percent_text
 from ascend_sn.report.text_tables import (
@@ -43,6 +44,7 @@ __all__ = ["markdown_text"]
 _RANKS: Final = 32
 _ROWS: Final = 20
 _NAME_WIDTH: Final = 80
+_WHERE_ASKED: Final = ("critical_path", "inference")
 _PARTS: Final = ("compute_ns", "exposed_comm_ns", "exposed_copy_ns", "free_ns")
 
 
@@ -61,6 +63,7 @@ def markdown_text(document: Document, language: Language, view: View) -> str:
     lines += bullets(statement.text for statement in document.verdict)
     writers: dict[str, Callable[[Document, Language, View], list[str]]] = {
         "breakdown": _breakdown,
+        "critical_path": _critical_path,
         "findings": _findings,
         "operators": _operators,
         "communication": _communication,
@@ -70,8 +73,8 @@ def markdown_text(document: Document, language: Language, view: View) -> str:
         "inference": _inference,
     }
     for name, write in writers.items():
-        if name in view.sections and (name != "inference" or document.inference is not None):
-            title = f"{name}.title" if name in ("breakdown", "findings") else f"report.{name}"
+        if name in view.sections and (name not in _WHERE_ASKED or getattr(document, name) is not None):
+            title = f"{name}.title" if name in ("breakdown", "critical_path", "findings") else f"report.{name}"
             lines += ["", f"## {language.text(title)}", ""]
             lines += write(document, language, view)
     not_collected = [coverage_text(entry, language) for entry in document.health.not_collected]
@@ -106,6 +109,14 @@ def _breakdown(document: Document, language: Language, view: View) -> list[str]:
     note = language.text("breakdown.of-capture" if whole else "breakdown.of-step")
     lines = [markdown_cell(note), "", *table(columns, rows, language)]
     return lines + section_lines([phase_table(section, language), data_table(section, language)])
+
+
+def _critical_path(document: Document, language: Language, view: View) -> list[str]:
+    section = document.critical_path
+    if section is None or not section.collected:
+        return [] if section is None else _absent(section, language)
+    first, *rest = path_tables(section, language, view)
+    return [*table_lines(first), *section_lines(rest)]
 
 
 def _findings(document: Document, language: Language, view: View) -> list[str]:

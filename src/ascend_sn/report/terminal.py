@@ -12,6 +12,7 @@ from rich.text import Text
 from ascend_sn.advisor.median_step import MedianStep
 from ascend_sn.report.document import Document, ExportedStep, Operation
 from ascend_sn.report.language import Language
+from ascend_sn.report.path_tables import path_lines
 from ascend_sn.report.printable import printable
 from ascend_sn.report.quantities import bytes_text, count_text, duration_text, percent_text
 from ascend_sn.report.terminal_blocks import INDENT, Blocks, name_text
@@ -100,6 +101,7 @@ class _Screen(Blocks):
         self._verdict()
         sections = {
             "breakdown": self._breakdown,
+            "critical_path": self._critical_path,
             "findings": self._findings,
             "operators": self._operators,
             "communication": self._communication,
@@ -109,7 +111,8 @@ class _Screen(Blocks):
         }
         for name, write in sections.items():
             if name in self.view.on_screen:
-                self.console.print()
+                if name != "critical_path":
+                    self.console.print()
                 write()
         self._notes()
 
@@ -187,6 +190,11 @@ class _Screen(Blocks):
         if first.overlapped_ns:
             notes.append(self.language.text("breakdown.overlapped", overlapped_ns=first.overlapped_ns))
         return [" ".join(notes)] if notes else []
+
+    def _critical_path(self) -> None:
+        section = self.document.critical_path
+        if section is not None and section.collected:
+            self.labelled("critical_path.title", path_lines(section, self.language), "bold")
 
     def _findings(self) -> None:
         section = self.document.findings

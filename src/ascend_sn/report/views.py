@@ -12,7 +12,16 @@ from ascend_sn.advisor.thresholds import Thresholds
 __all__ = ["DEFAULT_TOP_K", "SECTIONS", "SectionName", "Selection", "View", "selection_of", "telling_ranks", "view_of"]
 
 SectionName = Literal[
-    "breakdown", "findings", "operators", "communication", "memory", "copies", "fusion", "inference", "timeline"
+    "breakdown",
+    "critical_path",
+    "findings",
+    "operators",
+    "communication",
+    "memory",
+    "copies",
+    "fusion",
+    "inference",
+    "timeline",
 ]
 SECTIONS: Final[tuple[SectionName, ...]] = get_args(SectionName)
 
@@ -31,7 +40,7 @@ class Selection:
     Attributes:
         top_k: Rows of each ranking.
         op_time_threshold_ns: Total time from which a kernel type or an operator is listed.
-        details: Sections with what only a report or their own switch shows; the plain screen needs none.
+        details: Sections with what only a report or their own switch shows; the plain screen needs the critical path.
         advice: Whether the advisor looks at the run.
         thresholds: Thresholds of the advisor, where they are not those of the package.
     """
@@ -87,7 +96,7 @@ def selection_of(
     return Selection(
         top_k=view.top_k or DEFAULT_TOP_K,
         op_time_threshold_ns=None if threshold_ms is None else round(threshold_ms * _NS_PER_MS),
-        details=view.sections if view.chosen or not screen_only else frozenset(),
+        details=view.sections if view.chosen or not screen_only else frozenset({"critical_path"}),
         advice=advice,
         thresholds=thresholds,
     )

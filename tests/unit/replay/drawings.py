@@ -11,7 +11,7 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.replay import Edit, Gain, Replay, Transform
 from ascend_sn.replay.engine import Draft
 from ascend_sn.replay.graph import NodeKind, StepGraph
-from tests.timeline import empty_tables, insert, slices_of
+from tests.timeline import empty_tables, insert, slices_of, timeline
 
 PHASES = {"d": "data", "f": "forward", "b": "backward", "o": "optimizer"}
 
@@ -188,6 +188,22 @@ def node_of(graph: StepGraph, name: str, *, profile: int = 0, kind: NodeKind = N
         (graph.nodes.kind == kind) & (graph.nodes.profile == profile) & np.append(of_name, False)[graph.nodes.task]
     )
     return int(found[0])
+
+
+def hand_trace() -> DuckDBPyConnection:
+    """Return HT1 of the definitions: a step of 100 ns whose answers were counted by hand there."""
+    db = timeline(
+        f"""
+        r0 step |{"1" * 100}|
+        r0 host |{"d" * 30}{"." * 70}|
+        r0 s1   |{"." * 35}{"A" * 20}{"B" * 5}{"C" * 10}{"." * 25}{"D" * 5}|
+        r0 s2   |{"." * 70}{"R" * 25}|
+        """,
+        kinds={"R": "communication"},
+    )
+    launch(db, f"{'.' * 30}AABB{'.' * 16}CCDD{'s' * 46}")
+    wait(db, {"R": "C", "D": "R"})
+    return db
 
 
 def replay_of(db: DuckDBPyConnection) -> Replay:

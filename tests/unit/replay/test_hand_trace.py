@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from duckdb import DuckDBPyConnection
 
 from ascend_sn.replay import (
     Gain,
@@ -21,26 +20,11 @@ from ascend_sn.replay import (
     syncs_removed,
 )
 from tests.timeline import timeline
-from tests.unit.replay.drawings import launch, node_of, replay_of, step_after, wait
+from tests.unit.replay.drawings import hand_trace, launch, node_of, replay_of, step_after
 
 DATA = Where(classes=(TimeClass.DATA_LOADING,))
 A, R = Where(names=("A",)), Where(names=("R",))
 PYTHON = Where(part="host", tables=("none",))
-
-
-def hand_trace() -> DuckDBPyConnection:
-    db = timeline(
-        f"""
-        r0 step |{"1" * 100}|
-        r0 host |{"d" * 30}{"." * 70}|
-        r0 s1   |{"." * 35}{"A" * 20}{"B" * 5}{"C" * 10}{"." * 25}{"D" * 5}|
-        r0 s2   |{"." * 70}{"R" * 25}|
-        """,
-        kinds={"R": "communication"},
-    )
-    launch(db, f"{'.' * 30}AABB{'.' * 16}CCDD{'s' * 46}")
-    wait(db, {"R": "C", "D": "R"})
-    return db
 
 
 @pytest.fixture

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import string
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from ascend_sn.advisor import rules
 from ascend_sn.cli.main import COMMANDS
+from ascend_sn.report.critical_path import TimeClassName
 from ascend_sn.report.language import CODES, DOMAIN, LOCALE_FOLDER
 
 pofile = pytest.importorskip("babel.messages.pofile", reason="babel reads the catalogues")
@@ -58,6 +59,8 @@ FAMILIES = {
         "idle_ns",
         "unknown_ns",
     ),
+    "critical_path": ("of-step", "of-inferred-step", "of-whole-capture"),
+    "path": get_args(TimeClassName),
     "pattern": ("sender", "receiver", "link"),
     "per": ("step", "request", "sample"),
     "phase": ("data", "forward", "backward", "communication", "optimizer", "other"),
