@@ -6,17 +6,15 @@ import csv
 from io import StringIO
 from typing import Final
 
+from ascend_sn.model.printable import harmless
 from ascend_sn.report.document import Document
-from ascend_sn.report.flat_tables import Cell, flat_tables
-from ascend_sn.report.printable import printable
+from ascend_sn.report.flat_tables import flat_tables
 from ascend_sn.report.views import View
 
-__all__ = ["csv_text", "harmless"]
+__all__ = ["csv_text"]
 
 _BYTE_ORDER_MARK: Final = "\ufeff"
 """Without it spreadsheets take UTF-8 for the local encoding."""
-
-_FORMULA: Final = ("=", "+", "-", "@")
 
 
 def csv_text(document: Document, view: View) -> str:
@@ -33,11 +31,3 @@ def csv_text(document: Document, view: View) -> str:
         writer.writerow(["section", *table.columns])
         writer.writerows([table.name, *map(harmless, row)] for row in table.rows)
     return _BYTE_ORDER_MARK + text.getvalue()
-
-
-def harmless(cell: Cell) -> Cell:
-    """Return a cell that no spreadsheet takes for a formula; control characters are shown."""
-    if not isinstance(cell, str):
-        return cell
-    shown = printable(cell)
-    return f"'{shown}" if shown.startswith(_FORMULA) else shown
