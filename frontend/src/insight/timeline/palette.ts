@@ -12,9 +12,8 @@ const KINDS: Record<string, string> = {
   compute: "#0072b2",
   fused: "#0a5f96",
   communication: "#d55e00",
-  exposed_comm: "#d55e00",
-  overlapped: "#56b4e9",
-  overlapped_comm: "#56b4e9",
+  exposed_communication: "#d55e00",
+  overlapped_communication: "#56b4e9",
   copy: "#cc79a7",
   exposed_copy: "#cc79a7",
   data: "#e69f00",
@@ -31,7 +30,7 @@ const KINDS: Record<string, string> = {
 const SLATE = ["#5d7183", "#6b7f8f", "#7889a0", "#647a78", "#75808c"];
 const SLATE_DARK = ["#6f8597", "#7d92a3", "#8a9cb3", "#768d8b", "#87929e"];
 const PATTERNS: Record<string, Pattern> = {
-  exposed_comm: "back", overlapped: "dots", overlapped_comm: "dots", exposed_copy: "cross", free: "diagonal", idle: "diagonal",
+  exposed_communication: "back", overlapped_communication: "dots", exposed_copy: "cross", free: "diagonal", idle: "diagonal",
 };
 /** How much darker (or lighter, below 0) than its kind a slice may be, by its name. */
 const SHADES = [0, 0.1, 0.2, -0.12, -0.24];

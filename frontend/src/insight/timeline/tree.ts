@@ -41,8 +41,8 @@ export interface HeadingRow extends Placed {
   side: Side | null;
   /** What is drawn beside the heading of a folded part. */
   summary: Track | null;
-  /** Lanes below it. */
-  laneCount: number;
+  /** Lanes below it, folded or not. */
+  tracks: readonly Track[];
   sliceCount: number;
 }
 
@@ -168,7 +168,7 @@ class Builder {
     heading: Pick<HeadingRow, "id" | "level" | "label" | "run" | "profile" | "open" | "side">, tracks: readonly Track[], summary: Track | null,
   ): void {
     this.#rows.push({
-      type: "heading", top: this.#top, height: HEADING, ...heading, summary, laneCount: tracks.length, sliceCount: sum(tracks),
+      type: "heading", top: this.#top, height: HEADING, ...heading, summary, tracks, sliceCount: sum(tracks),
     });
     this.#top += HEADING;
   }

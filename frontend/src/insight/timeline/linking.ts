@@ -1,0 +1,112 @@
+/** Takes the state of the page from its address, and writes it there. */
+
+import { effect } from "@preact/signals";
+import { type Given, change } from "../shell/router";
+import type { Controls } from "./controls";
+import { type LinkState, readLink, writeLink } from "./link";
+import type { Pick } from "./model";
+import { all, framed } from "./scale";
+
+const PAUSE_MS = 250;
+const OWN = ["t", "slice", "range", "profile", "pin", "hide", "fold", "lanes", "align", "move", "compare", "text", "find", "frame", "rank_profiles"];
+
+export class LinkKeeper {
+  readonly #controls: Controls;
+  readonly #wanted: LinkState;
+  #stop: () => void = () => undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(controls: Controls, given: Given) {
+    this.#controls = controls;
+    this.#wanted = readLink(given, controls.run);
+  }
+
+  stop(): void {
+    this.#stop();
+    clearTimeout(this.#timer);
+  }
+
+  /** Once lanes are known: shows what the address asks for, then keeps the address true. */
+  async start(): Promise<void> {
+    const { model, chooser, aligner, ranger, searcher } = this.#controls;
+    const wanted = this.#wanted;
+    model.pinned.value = wanted.pinned;
+    model.hidden.value = new Set(wanted.hidden);
+    model.filter.value = wanted.filter;
+    model.compare.value = wanted.compare;
+    if (wanted.folded) model.folded.value = new Set(wanted.folded);
+    if (wanted.openProfiles) this.#openOnly(wanted.openProfiles);
+    if (wanted.align !== "") await aligner.by(wanted.align);
+    model.offsets.value = wanted.offsets;
+    model.span.value = wanted.window ?? all(model.whole.peek());
+    if (wanted.chosen) {
+      const { run, profile, track, depth, slice } = wanted.chosen;
+      const pick: Pick = { run, ref: { profile_id: profile, track, depth, slice, start: 0, dur: 0, name: "" } };
+      if (model.lanes.peek().has(model.laneOf(pick))) await chooser.open(pick, wanted.frame, wanted.window === null);
+    }
+    if (wanted.find) await chooser.find(this.#controls.run, wanted.find.table, wanted.find.profile, wanted.find.key, wanted.frame || wanted.window === null);
+    if (wanted.range) this.#range(wanted, ranger);
+    if (wanted.text !== "") {
+      searcher.change({ text: wanted.text });
+      this.#controls.panel("search");
+    }
+    this.#stop = effect(() => {
+      const state = this.#state();
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.#write(state), PAUSE_MS);
+    });
+  }
+
+  #range(wanted: LinkState, ranger: Controls["ranger"]): void {
+    const { model } = this.#controls;
+    if (!wanted.range) return;
+    const own = [...model.lanes.peek()].filter(([, lane]) => wanted.rangeProfile === null || lane.profile.profile_id === wanted.rangeProfile);
+    void ranger.select({ ...wanted.range, lanes: wanted.rangeProfile === null ? null : own.map(([id]) => id) });
+    if (wanted.window === null) model.span.value = framed(wanted.range.from, wanted.range.to, model.whole.peek());
+  }
+
+  #openOnly(profiles: readonly number[]): void {
+    const { model } = this.#controls;
+    const ids = model.runs.peek().flatMap(({ run, tracks }) => tracks.profiles.map((profile) => [`${run}.${profile.profile_id}`, profile.profile_id] as const));
+    const sections = [...model.foldedNow.peek()].filter((id) => id.split(".").length > 2);
+    model.folded.value = new Set([...sections, ...ids.filter(([, profile]) => !profiles.includes(profile)).map(([id]) => id)]);
+  }
+
+  #state(): LinkState {
+    const { model } = this.#controls;
+    const span = model.span.value;
+    const whole = all(model.whole.value);
+    const isWhole = span.from === whole.from && span.to === whole.to;
+    const pick = model.pick.value;
+    const range = model.range.value;
+    return {
+      window: isWhole ? null : span,
+      chosen: pick && { run: pick.run, profile: pick.ref.profile_id, track: pick.ref.track, depth: pick.ref.depth, slice: pick.ref.slice },
+      range: range && { from: range.from, to: range.to },
+      rangeProfile: range ? this.#profileOf(range.lanes) : null,
+      pinned: [...model.pinned.value],
+      hidden: [...model.hidden.value],
+      folded: model.folded.value && [...model.folded.value],
+      filter: model.filter.value,
+      align: model.align.value,
+      offsets: model.offsets.value,
+      compare: model.compare.value,
+      find: null,
+      frame: false,
+      text: model.search.value.text,
+      openProfiles: null,
+    };
+  }
+
+  /** The only profile whose lanes are in a range, if there is one. */
+  #profileOf(lanes: readonly string[] | null): number | null {
+    const profiles = new Set((lanes ?? []).map((id) => this.#controls.model.lanes.peek().get(id)?.profile.profile_id));
+    const [profile] = profiles;
+    return profiles.size === 1 && profile !== undefined ? profile : null;
+  }
+
+  #write(state: LinkState): void {
+    const written = writeLink(state);
+    change(Object.fromEntries(OWN.map((name) => [name, written[name] ?? null])));
+  }
+}

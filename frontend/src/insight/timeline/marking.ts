@@ -1,0 +1,62 @@
+/** Marks: moments and parts of the time with names. They are saved beside the cache, never in the input. */
+
+import { getJson, putJson, runPath } from "../api/client";
+import type { Mark } from "../api/timeline";
+import { t } from "../shell/words";
+import { download } from "./csv";
+import type { Model } from "./model";
+import { MARK_COLOURS } from "./palette";
+
+export class Marker {
+  readonly #model: Model;
+  readonly #run: string;
+  /** The mark whose name is being asked for. */
+  fresh: string | null = null;
+
+  constructor(model: Model, run: string) {
+    this.#model = model;
+    this.#run = run;
+  }
+
+  async load(): Promise<void> {
+    this.#model.marks.value = await getJson<Mark[]>(runPath(this.#run, "marks"));
+  }
+
+  /** Marks the range, else the chosen slice, else a moment. */
+  add(moment: number): void {
+    const model = this.#model;
+    const pick = model.pick.peek();
+    const span = model.range.peek() ?? (pick ? model.spanOf(pick) : null);
+    const number = model.marks.peek().length;
+    const mark: Mark = {
+      id: `${Date.now().toString(36)}${Math.random().toString(36).slice(2, 8)}`,
+      from: span?.from ?? moment,
+      to: span?.to ?? null,
+      name: !model.range.peek() && pick ? pick.ref.name.slice(0, 80) : t("timeline.mark.name", { number: number + 1 }),
+      colour: MARK_COLOURS[number % MARK_COLOURS.length] ?? "#e69f00",
+    };
+    this.fresh = mark.id;
+    this.#save([...model.marks.peek(), mark]);
+    model.panel.value = "marks";
+    model.panelOpen.value = true;
+  }
+
+  change(id: string, change: Partial<Mark>): void {
+    this.#save(this.#model.marks.peek().map((mark) => (mark.id === id ? { ...mark, ...change } : mark)));
+  }
+
+  remove(id: string): void {
+    this.#save(this.#model.marks.peek().filter((mark) => mark.id !== id));
+  }
+
+  export(): void {
+    download(`marks-${this.#run}.json`, "application/json", `${JSON.stringify(this.#model.marks.peek(), null, 2)}\n`);
+  }
+
+  #save(marks: readonly Mark[]): void {
+    this.#model.marks.value = marks;
+    putJson(runPath(this.#run, "marks"), marks).catch((error: unknown) => {
+      this.#model.failure.value = error;
+    });
+  }
+}

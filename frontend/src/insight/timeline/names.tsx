@@ -1,0 +1,109 @@
+/** The tree of lanes left of the canvas: only rows on the screen are elements. */
+
+import { useRef } from "preact/hooks";
+import { t } from "../shell/words";
+import { exactText } from "./axis";
+import { axisOf } from "./axis";
+import { Icon, Tool } from "./icons";
+import type { Controls } from "./controls";
+import { AXIS, MINI, TOP } from "./stage";
+import { type HeadingRow, type LaneRow, type Row, SHALLOW, rowsBetween } from "./tree";
+
+export function LaneNames({ controls, width }: { controls: Controls; width: number }) {
+  const { model } = controls;
+  const tree = model.tree.value;
+  const top = model.scrollTop.value;
+  const room = Math.max(0, model.height.value - tree.pinnedHeight);
+  const shown = rowsBetween(tree.rows, top, top + room);
+  const above = stickyAbove(tree.rows, top);
+  const span = model.span.value;
+  const base = axisOf(span, Math.max(1, model.width.value)).base;
+  const line = useRef<HTMLDivElement>(null);
+  return (
+    <div class="tl-names" ref={line} style={{ width: `${width}px` }}>
+      <div class="tl-corner" style={{ height: `${TOP}px` }}>
+        <span class="tl-whole" style={{ height: `${MINI}px` }}>{t("timeline.whole")}</span>
+        <span class="tl-base" style={{ height: `${AXIS}px` }} title={t("timeline.base")}>{base === 0 ? "" : `${exactText(base)} +`}</span>
+      </div>
+      <div class="tl-pinned" style={{ height: `${tree.pinnedHeight}px` }}>
+        {tree.pinned.map((row) => <Lane key={row.id} row={row} controls={controls} />)}
+      </div>
+      <div class="tl-rows" style={{ height: `${room}px` }}>
+        <div class="tl-moved" style={{ transform: `translateY(${-top}px)`, height: `${tree.height}px` }}>
+          {shown.map((row) => (row.type === "lane" ? <Lane key={row.id} row={row} controls={controls} /> : <Heading key={row.id} row={row} controls={controls} />))}
+        </div>
+        {above && (
+          <div class="tl-sticky" aria-hidden="true">
+            {above.label}
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Heading({ row, controls }: { row: HeadingRow; controls: Controls }) {
+  const count = row.tracks.length;
+  return (
+    <div class={`tl-heading level-${row.level} ${row.side === null ? "whose" : ""}`} style={{ top: `${row.top}px`, height: `${row.height}px` }}>
+      <button type="button" aria-expanded={row.open} data-heading={row.id} onClick={() => controls.fold(row.id)} title={row.label}>
+        <Icon name={row.open ? "open" : "closed"} />
+        <span class="tl-label">{row.label}</span>
+      </button>
+      {!row.open && <span class="tl-count">{t("timeline.lanes", { count })}</span>}
+    </div>
+  );
+}
+
+function Lane({ row, controls }: { row: LaneRow; controls: Controls }) {
+  const { model, stage } = controls;
+  void model.counted.value;
+  const counts = stage()?.counts.get(row.id);
+  const total = row.track.slice_count;
+  const isPinned = model.pinned.value.includes(row.id);
+  const isCurrent = model.lane.value === row.id;
+  const shown = counts ? Math.min(counts.slices, total) : 0;
+  const said = counts
+    ? t("timeline.shown", { shown, total, drawn: counts.rects })
+    : t("timeline.total", { count: total });
+  return (
+    <div
+      class={`tl-lane level-${row.level}${isCurrent ? " current" : ""}`}
+      style={{ top: `${row.top}px`, height: `${row.height}px` }}
+      data-lane={row.id}
+      onClick={() => controls.current(row.id)}
+    >
+      <span class="tl-label" title={row.label}>{row.label}</span>
+      <span class="tl-count" title={said}>{counts ? `${short(shown)} / ${short(total)}` : short(total)}</span>
+      <span class="tl-lane-tools">
+        {row.track.depths > SHALLOW && row.track.side !== "counter" && (
+          <Tool
+            icon={model.deep.value.has(row.id) ? "shallow" : "deep"}
+            says={model.deep.value.has(row.id) ? t("timeline.lane.shallow") : t("timeline.lane.deep", { count: row.track.depths })}
+            act={() => controls.deep(row.id)}
+            aside
+          />
+        )}
+        <Tool icon="pin" says={isPinned ? t("timeline.lane.unpin") : t("timeline.lane.pin")} pressed={isPinned} act={() => controls.pin(row.id)} aside />
+        <Tool icon="hide" says={t("timeline.lane.hide")} act={() => controls.hide(row.id)} aside />
+      </span>
+    </div>
+  );
+}
+
+/** The rank whose lanes are on the screen while its heading is scrolled away. */
+function stickyAbove(rows: readonly Row[], top: number): HeadingRow | null {
+  let found: HeadingRow | null = null;
+  for (const row of rows) {
+    if (row.top >= top) break;
+    if (row.type === "heading" && row.profile !== null && row.side === null) found = row;
+  }
+  return found;
+}
+
+/** Counts beside lanes have little room. */
+export function short(count: number): string {
+  if (count < 10_000) return count.toLocaleString("en-US");
+  if (count < 1e6) return `${(count / 1e3).toFixed(count < 1e5 ? 1 : 0)} k`;
+  return `${(count / 1e6).toFixed(count < 1e7 ? 2 : 1)} M`;
+}
