@@ -11,10 +11,14 @@ export function t(key: WordKey, params: Params = {}): string {
   return textOf(key, language.value, params);
 }
 
+export function isWord(key: string): key is WordKey {
+  return key in WORDS;
+}
+
 /** A text whose key is put together from a word of the data; the word itself where there is none. */
 export function named(family: string, word: string): string {
   const key = `${family}.${word}`;
-  return key in WORDS ? t(key as WordKey) : word;
+  return isWord(key) ? t(key) : word;
 }
 
 export function textOf(key: WordKey, code: Language, params: Params = {}): string {

@@ -15,7 +15,7 @@ const GROUPS: readonly [group: WordKey, actions: readonly Action[]][] = [
 export function bindingsOf(controls: Controls): Binding[] {
   const acts = actsOf(controls);
   return GROUPS.flatMap(([group, actions]) =>
-    actions.map((action): Binding => ({ keys: KEYS[action], says: `timeline.key.${action}`, group, act: acts[action] })),
+    actions.map((action): Binding => ({ keys: KEYS[action], says: `timeline-key.${action}`, group, act: acts[action] })),
   );
 }
 

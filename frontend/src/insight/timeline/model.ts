@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import type { Names } from "../api/names";
 import type { Mark, Place, Profile, Ref, Selection, SliceDetail, Step, Track, Tracks } from "../api/timeline";
-import { named } from "../shell/words";
+import { isWord, named, t } from "../shell/words";
 import type { Item } from "./hit";
 import { placesOf, runShift } from "./places";
 import type { Span } from "./scale";
@@ -123,7 +123,7 @@ export class Model {
     treeOf(
       this.lanesOfRuns.value,
       { folded: this.foldedNow.value, pinned: this.pinned.value, hidden: this.hidden.value, deep: this.deep.value, filter: this.filter.value },
-      (side) => named("timeline.side", side),
+      (side) => named("timeline-side", side),
     ),
   );
 
@@ -197,7 +197,12 @@ export class Model {
   }
 }
 
-/** A lane with words for what its table holds: what the server calls it alone may be but a number. */
+/** A lane with a word for what it is: the server calls it as its table does, which may be but a number, or nothing. */
 function labelled(track: Track): Track {
-  return { ...track, label: track.label };
+  const { table, label } = track;
+  if (track.side === "counter") return track;
+  if (track.side === "overlap") return { ...track, label: named("timeline-kind", label) };
+  const key = `timeline-lane.${table}`;
+  if (label === "") return { ...track, label: named("timeline-table", table) };
+  return { ...track, label: isWord(key) ? t(key, { label }) : label };
 }

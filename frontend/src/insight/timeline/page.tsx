@@ -120,7 +120,7 @@ function Shown({ controls }: { controls: Controls }) {
             <Tip controls={controls} />
           </div>
         </div>
-        <div class="tl-spacer" style={{ height: `${tree.height + tree.pinnedHeight + 54}px` }} aria-hidden="true" />
+        <div class="tl-spacer" style={{ height: `${Math.max(0, tree.height + tree.pinnedHeight - model.height.value)}px` }} aria-hidden="true" />
       </div>
       <Panels controls={controls} />
     </>

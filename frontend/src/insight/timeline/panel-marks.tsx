@@ -14,10 +14,10 @@ export function MarksPanel({ controls }: { controls: Controls }) {
   return (
     <div class="tl-marks">
       <div class="tl-slice-head">
-        <h2>{t("timeline.panel.marks")}</h2>
+        <h2>{t("timeline-panel.marks")}</h2>
         <span class="soft">{marks.length === 0 ? t("timeline.mark.none") : t("timeline.mark.kept")}</span>
         <span class="tl-buttons">
-          <Tool icon="flag" says={t("timeline.key.mark")} act={() => controls.marker.add(controls.moment())} />
+          <Tool icon="flag" says={t("timeline-key.mark")} act={() => controls.marker.add(controls.moment())} />
           <Tool icon="save" says={t("timeline.mark.export")} act={() => controls.marker.export()} disabled={marks.length === 0} />
         </span>
       </div>

@@ -48,7 +48,7 @@ export function RangePanel({ controls }: { controls: Controls }) {
         </span>
         <span class="tl-buttons">
           <Tool icon="all" says={t("timeline.range.fit")} act={() => controls.mover.fit(range.from, range.to)} />
-          <Tool icon="flag" says={t("timeline.key.mark")} act={() => controls.marker.add(range.from)} />
+          <Tool icon="flag" says={t("timeline-key.mark")} act={() => controls.marker.add(range.from)} />
           <Tool icon="save" says={t("timeline.csv")} act={save} disabled={rows.length === 0} />
           <Tool icon="close" says={t("timeline.range.clear")} act={() => controls.ranger.clear()} />
         </span>
@@ -103,7 +103,7 @@ function Parts({ controls, run, parts }: { controls: Controls; run: string; part
           <span class="tl-parts-words">
             {known.map(({ kind, ns }) => (
               <span key={kind} class="tl-part">
-                <Swatch kind={kind} /> {named("timeline.kind", kind)} <b>{quantityText(ns, "ns")}</b> {percentText(ns / total)}
+                <Swatch kind={kind} /> {named("timeline-kind", kind)} <b>{quantityText(ns, "ns")}</b> {percentText(ns / total)}
               </span>
             ))}
           </span>

@@ -60,8 +60,8 @@ export function SearchPanel({ controls }: { controls: Controls }) {
           {model.hitAt.value >= 0 && ` \u00b7 ${model.hitAt.value + 1} / ${hits.length}`}
         </span>
         <span class="tl-buttons">
-          <Tool icon="previous" says={t("timeline.key.previous-hit")} act={() => searcher.go(-1)} disabled={hits.length === 0} />
-          <Tool icon="next" says={t("timeline.key.next-hit")} act={() => searcher.go(1)} disabled={hits.length === 0} />
+          <Tool icon="previous" says={t("timeline-key.previous-hit")} act={() => searcher.go(-1)} disabled={hits.length === 0} />
+          <Tool icon="next" says={t("timeline-key.next-hit")} act={() => searcher.go(1)} disabled={hits.length === 0} />
         </span>
       </div>
       {hits.length > 0 && <Rows label={t("timeline.search.table")} columns={columns} rows={hits} chosen={model.hitAt.value} onChoose={(_, at) => searcher.at(at)} />}

@@ -33,11 +33,11 @@ export function SlicePanel({ controls }: { controls: Controls }) {
         <h2 data-slice-name>{pick.ref.name}</h2>
         <span class="soft">{[lane?.profile.label, lane?.track.label].filter(Boolean).join(" \u00b7 ")}</span>
         <span class="tl-buttons">
-          <Tool icon="previous" says={t("timeline.key.previous-slice")} act={() => chooser.neighbour("previous")} disabled={!detail?.previous} />
-          <Tool icon="next" says={t("timeline.key.next-slice")} act={() => chooser.neighbour("next")} disabled={!detail?.next} />
-          <Tool icon="all" says={t("timeline.key.fit")} act={() => chooser.frame()} />
-          <Tool icon="box" says={t("timeline.key.range")} act={() => controls.ranger.ofSlice()} />
-          <Tool icon="flag" says={t("timeline.key.mark")} act={() => controls.marker.add(span.from)} />
+          <Tool icon="previous" says={t("timeline-key.previous-slice")} act={() => chooser.neighbour("previous")} disabled={!detail?.previous} />
+          <Tool icon="next" says={t("timeline-key.next-slice")} act={() => chooser.neighbour("next")} disabled={!detail?.next} />
+          <Tool icon="all" says={t("timeline-key.fit")} act={() => chooser.frame()} />
+          <Tool icon="box" says={t("timeline-key.range")} act={() => controls.ranger.ofSlice()} />
+          <Tool icon="flag" says={t("timeline-key.mark")} act={() => controls.marker.add(span.from)} />
         </span>
       </div>
       <div class="tl-slice-body">
@@ -96,14 +96,14 @@ function Links({ controls, links }: { controls: Controls; links: readonly Link[]
       <ul>
         {model.trail.value.length > 0 && (
           <li>
-            <button type="button" class="tl-link" onClick={() => chooser.followBack()}>{t("timeline.key.follow-back")}</button>
+            <button type="button" class="tl-link" onClick={() => chooser.followBack()}>{t("timeline-key.follow-back")}</button>
           </li>
         )}
         {links.slice(0, LINKS_SHOWN).map((link, number) => {
           const lane = model.lanes.value.get(model.laneOf({ run, ref: link.ref }));
           return (
             <li key={number}>
-              <span class="tl-kind">{named("timeline.link", link.kind)}</span>
+              <span class="tl-kind">{named("timeline-link", link.kind)}</span>
               <button type="button" class="tl-link" data-link={link.kind} onClick={() => chooser.follow(link)}>{link.ref.name || link.kind}</button>
               <span class="soft">{[lane?.profile.label, lane?.track.label, quantityText(link.ref.dur, "ns")].filter(Boolean).join(" \u00b7 ")}</span>
             </li>

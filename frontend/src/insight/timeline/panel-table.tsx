@@ -61,7 +61,7 @@ export function TablePanel({ controls }: { controls: Controls }) {
         </span>
       </div>
       <Rows
-        label={t("timeline.panel.table")} columns={columns} rows={ordered} sort={sort} onSort={setSort} chosen={chosen}
+        label={t("timeline-panel.table")} columns={columns} rows={ordered} sort={sort} onSort={setSort} chosen={chosen}
         onChoose={(item) => {
           if (row?.type === "lane" && !isCounter) chooser.item(row, item);
         }}

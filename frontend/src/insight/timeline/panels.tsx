@@ -56,14 +56,14 @@ export function Panels({ controls }: { controls: Controls }) {
               key={name} type="button" role="tab" id={`tl-tab-${name}`} aria-selected={open && name === panel} aria-controls={open ? "tl-panel-box" : undefined}
               tabIndex={name === panel ? 0 : -1} onClick={() => (name === "search" ? controls.openSearch() : controls.panel(name))}
             >
-              {t(`timeline.panel.${name}`)}
+              {t(`timeline-panel.${name}`)}
               {name === "marks" && model.marks.value.length > 0 && <span class="tl-badge">{model.marks.value.length}</span>}
               {name === "search" && model.hitCount.value !== null && <span class="tl-badge">{model.hitCount.value.toLocaleString("en-US")}</span>}
             </button>
           ))}
         </div>
         <p class="tl-said" aria-live="polite" data-said>{model.said.value}</p>
-        <Tool icon={open ? "open" : "shallow"} says={t("timeline.key.panel")} act={() => { model.panelOpen.value = !open; }} />
+        <Tool icon={open ? "open" : "shallow"} says={t("timeline-key.panel")} act={() => { model.panelOpen.value = !open; }} />
       </div>
       {open && (
         <div class="tl-panel-box" id="tl-panel-box" role="tabpanel" aria-labelledby={`tl-tab-${panel}`}>

@@ -32,7 +32,7 @@ export function Tip({ controls }: { controls: Controls }) {
   return (
     <div class="tl-tip" aria-hidden="true" style={{ left: `${left}px`, top: below ? `${hover.y + 18}px` : "auto", bottom: below ? "auto" : `${model.height.value + 54 - hover.y + 12}px` }}>
       <b>{isCounter ? lane.track.label : item.count > 1 ? t("timeline.tip.many", { count: item.count, name }) : name}</b>
-      {!isCounter && <span class="tl-tip-kind"><Swatch kind={kind} /> {named("timeline.kind", kind)}</span>}
+      {!isCounter && <span class="tl-tip-kind"><Swatch kind={kind} /> {named("timeline-kind", kind)}</span>}
       <dl>
         {rows.map(([what, much]) => (
           <div key={what}><dt>{what}</dt><dd>{much}</dd></div>

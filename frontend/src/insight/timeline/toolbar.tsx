@@ -31,16 +31,16 @@ export function Toolbar({ controls }: { controls: Controls }) {
         </span>
       )}
       <span class="tl-group">
-        <Tool icon="minus" says={t("timeline.key.zoom-out")} act={() => zoom(2)} />
-        <Tool icon="plus" says={t("timeline.key.zoom-in")} act={() => zoom(0.5)} />
-        <Tool icon="all" says={t("timeline.key.reset")} act={() => mover.reset()} />
-        <Tool icon="back" says={t("timeline.key.undo")} act={() => mover.back()} />
+        <Tool icon="minus" says={t("timeline-key.zoom-out")} act={() => zoom(2)} />
+        <Tool icon="plus" says={t("timeline-key.zoom-in")} act={() => zoom(0.5)} />
+        <Tool icon="all" says={t("timeline-key.reset")} act={() => mover.reset()} />
+        <Tool icon="back" says={t("timeline-key.undo")} act={() => mover.back()} />
       </span>
       <span class="tl-group">
         <Tool icon="box" says={t("timeline.drag.selects")} pressed={!model.dragMoves.value} act={() => { model.dragMoves.value = false; }} />
         <Tool icon="move" says={t("timeline.drag.moves")} pressed={model.dragMoves.value} act={() => { model.dragMoves.value = true; }} />
       </span>
-      <Tool icon="find" says={t("timeline.key.search")} act={() => controls.openSearch()} />
+      <Tool icon="find" says={t("timeline-key.search")} act={() => controls.openSearch()} />
       <AlignMenu controls={controls} />
       <LanesMenu controls={controls} />
       <Legend controls={controls} />
@@ -79,7 +79,7 @@ function Legend({ controls }: { controls: Controls }) {
     <Menu says={t("timeline.menu.legend")}>
       <ul class="tl-legend">
         {LEGEND.filter((kind) => known.has(kind)).map((kind) => (
-          <li key={kind}><Swatch kind={kind} /> {named("timeline.kind", kind)}</li>
+          <li key={kind}><Swatch kind={kind} /> {named("timeline-kind", kind)}</li>
         ))}
         <li class="soft">{t("timeline.legend.many")}</li>
       </ul>
