@@ -3,7 +3,7 @@ import { csvText } from "../src/insight/timeline/csv";
 import { ACTIONS, KEYS, isFast } from "../src/insight/timeline/keys";
 import { Palette, changeColour, contrast, inkOn } from "../src/insight/timeline/palette";
 
-const KINDS = ["compute", "communication", "exposed_comm", "overlapped", "free", "copy", "forward", "operator", "data"];
+const KINDS = ["compute", "communication", "exposed_communication", "overlapped_communication", "free", "copy", "forward", "operator", "data"];
 
 describe("colours", () => {
   it("mean the same everywhere, and names on them can be read", () => {
