@@ -56,9 +56,7 @@ function actsOf(controls: Controls): Record<Action, (event: KeyboardEvent) => vo
     deeper: () => chooser.depth(1),
     follow: () => chooser.follow(),
     "follow-back": () => chooser.followBack(),
-    panel: () => {
-      model.panelOpen.value = !model.panelOpen.peek();
-    },
+    panel: () => controls.togglePanel(),
     pin: () => lane((id) => controls.pin(id)),
     hide: () => lane((id) => controls.hide(id)),
     fold: () => lane((id) => controls.foldAround(id)),

@@ -44,7 +44,11 @@ export class Chooser {
     model.lane.value = model.laneOf(pick);
     model.detail.value = null;
     this.#linkAt = -1;
-    if (model.panel.peek() !== "table") model.panel.value = "slice";
+    if (model.panel.peek() !== "table" || !model.panelOpen.peek()) model.panel.value = "slice";
+    if (!model.panelShut && !model.panelOpen.peek()) {
+      model.panelOpen.value = true;
+      setTimeout(() => this.#keepInView(pick)); // the panel takes its room from the lanes
+    }
     this.#say(pick);
     if (reveal) this.reveal(pick);
     this.#asking?.abort();
@@ -185,6 +189,12 @@ export class Chooser {
     const pick = model.pick.peek();
     const span = pick ? model.spanOf(pick) : model.range.peek();
     if (span) this.#mover.fit(span.from, span.to);
+  }
+
+  #keepInView(pick: Pick): void {
+    const id = this.#model.laneOf(pick);
+    const lane = this.#model.lanes.peek().get(id);
+    if (lane) this.revealLane(id, lane, pick.ref.depth);
   }
 
   #rowOf(id: string): LaneRow | undefined {

@@ -136,6 +136,13 @@ export class Controls {
     const { panel, panelOpen } = this.model;
     panel.value = name;
     panelOpen.value = true;
+    this.model.panelShut = false;
+  }
+
+  togglePanel(): void {
+    const { panelOpen } = this.model;
+    panelOpen.value = !panelOpen.peek();
+    this.model.panelShut = !panelOpen.peek();
   }
 
   /** Folds or opens the part that a lane lies in. */

@@ -102,7 +102,9 @@ export class Model {
   readonly hitAt = signal(-1);
 
   readonly panel = signal<PanelName>("slice");
-  readonly panelOpen = signal(true);
+  readonly panelOpen = signal(false);
+  /** It was closed by hand, so that choosing a slice does not open it. */
+  panelShut = false;
   readonly said = signal("");
   /** Counts answers of the server, so that what shows them is drawn anew. */
   readonly arrived = signal(0);

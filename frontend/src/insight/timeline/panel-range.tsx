@@ -108,7 +108,7 @@ function Parts({ controls, run, parts }: { controls: Controls; run: string; part
             ))}
           </span>
           <span class="tl-parts-bar" aria-hidden="true">
-            {known.map(({ kind, ns }) => <span key={kind} class={`tl-bar ${kind}`} style={{ flexGrow: String(ns) }} />)}
+            {known.map(({ kind, ns }) => <span key={kind} class={`tl-piece ${kind}`} style={{ flexGrow: String(ns) }} />)}
           </span>
         </li>
       ))}

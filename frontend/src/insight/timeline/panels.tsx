@@ -63,7 +63,7 @@ export function Panels({ controls }: { controls: Controls }) {
           ))}
         </div>
         <p class="tl-said" aria-live="polite" data-said>{model.said.value}</p>
-        <Tool icon={open ? "open" : "shallow"} says={t("timeline-key.panel")} act={() => { model.panelOpen.value = !open; }} />
+        <Tool icon={open ? "open" : "shallow"} says={t("timeline-key.panel")} act={() => controls.togglePanel()} />
       </div>
       {open && (
         <div class="tl-panel-box" id="tl-panel-box" role="tabpanel" aria-labelledby={`tl-tab-${panel}`}>
