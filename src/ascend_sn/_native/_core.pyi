@@ -180,3 +180,29 @@ def pyramid_view(
     t1: int,
     /,
 ) -> int: ...
+def pyramid_views(
+    start: _Array,
+    end: _Array,
+    busy: _Array,
+    count: _Array,
+    longest: _Array,
+    base: _Array,
+    upper: _Array,
+    slices: _Array,
+    out_start: _Array,
+    out_end: _Array,
+    out_busy: _Array,
+    out_count: _Array,
+    out_place: _Array,
+    out_first: _Array,
+    out_rows: _Array,
+    factor: int,
+    t0: int,
+    t1: int,
+    most: int,
+    /,
+) -> int: ...
+def range_max(
+    values: _Array, first: _Array, past: _Array, out: _Array, base: int, count: int, factor: int, /
+) -> None: ...
+def deal_rows(start: _Array, end: _Array, row: _Array, /) -> int: ...

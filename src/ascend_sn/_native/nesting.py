@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ascend_sn._native import _core
 
-__all__ = ["Nesting", "enclosing", "nest"]
+__all__ = ["Nesting", "deal", "enclosing", "nest"]
 
 
 class Nesting(NamedTuple):
@@ -50,6 +50,24 @@ def nest(thread: ArrayLike, start: ArrayLike, dur: ArrayLike) -> Nesting:
     )
     _core.nest(threads, starts, durs, found.parent, found.self_ns, found.depth, found.crossing)
     return found
+
+
+def deal(start: ArrayLike, end: ArrayLike) -> tuple[NDArray[np.int32], int]:
+    """Deal the slices of one thread to rows in which none overlaps another; none is dropped.
+
+    A slice goes to the first free row below the innermost slice that contains it, so that where slices nest the row is
+    the depth. One without duration contains nothing, and shares its row with others of the same moment.
+
+    Args:
+        start: int64 ns, ascending.
+        end: int64 ns, not before the start; of slices with the same start the longer one comes first.
+
+    Returns:
+        The row of each slice, from 0, and the number of rows.
+    """
+    starts, ends = _int64(start), _int64(end)
+    rows = np.empty(len(starts), dtype=np.int32)
+    return rows, _core.deal_rows(starts, ends, rows)
 
 
 def enclosing(

@@ -16,7 +16,10 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.analysis.relations import worked_out_once
 from ascend_sn.model.rows import Bool, Int64
 
-__all__ = ["COMMUNICATION", "COMPUTE", "COPY", "NO_STEP", "PHASES", "Activity", "Windows", "activities", "grouped"]
+__all__ = [
+    "BUSY_KINDS", "CLASS_OF_KIND", "COMMUNICATION", "COMPUTE", "COPY", "NO_STEP", "PHASES", "Activity", "Windows",
+    "activities", "grouped", "windows_of",
+]  # fmt: skip
 
 COMPUTE: Final = 0
 COMMUNICATION: Final = 1
@@ -26,7 +29,23 @@ NO_STEP: Final = -1
 PHASES: Final = ("other", "data", "forward", "backward", "optimizer")
 """Phases of the operator that launched a kernel; the numbers of `Activity.phase` are places in here."""
 
+BUSY_KINDS: Final = "('compute', 'fused', 'communication', 'copy')"
+"""Kinds of kernels that keep a device busy, as SQL; waits and records do not."""
+
+CLASS_OF_KIND: Final = f"""
+    case kernel.kind when 'communication' then {COMMUNICATION} when 'copy' then {COPY} else {COMPUTE} end::utinyint
+"""
+"""The class of such a kernel, as SQL."""
+
 Codes = npt.NDArray[np.uint8]
+
+
+_STEPS: Final = """
+    select profile_id, step_id::bigint as step_id, step, ts_ns as start_ns, ts_ns + dur_ns as end_ns, origin
+    from step
+    where {profiles}
+    order by profile_id, ts_ns
+"""
 
 
 class Windows(msgspec.Struct, frozen=True, eq=False):
@@ -66,30 +85,22 @@ class Activity(msgspec.Struct, frozen=True, eq=False):
 def activities(db: DuckDBPyConnection) -> list[Activity]:
     """Return the activity of every profile that has kernels, by profile_id."""
     kernels = db.execute(
-        """
+        f"""
         select kernel.profile_id, kernel.rank,
                kernel.ts_ns                              as start_ns,
                kernel.ts_ns + kernel.dur_ns              as end_ns,
-               case kernel.kind
-                    when 'communication' then 1
-                    when 'copy' then 2
-                    else 0
-               end::utinyint                             as code,
+               {CLASS_OF_KIND}                           as code,
                kernel.kind = 'fused'                     as fused,
                coalesce(kernel.step_id, -1)::bigint      as step_id,
                coalesce(list_position($phases, operator.phase) - 1, 0)::utinyint as phase
         from kernel
         left join operator using (profile_id, operator_id)
-        where kernel.kind in ('compute', 'fused', 'communication', 'copy')
+        where kernel.kind in {BUSY_KINDS}
         order by kernel.profile_id, kernel.ts_ns, kernel.kernel_id
         """,
         {"phases": list(PHASES)},
     ).fetchnumpy()
-    steps = db.execute("""
-        select profile_id, step_id::bigint as step_id, step, ts_ns as start_ns, ts_ns + dur_ns as end_ns, origin
-        from step
-        order by profile_id, ts_ns
-    """).fetchnumpy()
+    steps = db.execute(_STEPS.format(profiles="true")).fetchnumpy()
     step_parts = grouped(steps["profile_id"])
     found = []
     for profile_id, part in grouped(kernels["profile_id"]).items():
@@ -108,6 +119,12 @@ def activities(db: DuckDBPyConnection) -> list[Activity]:
             )
         )
     return found
+
+
+def windows_of(db: DuckDBPyConnection, profile_id: int, first: int, last: int) -> Windows:
+    """Return the windows of one profile whose kernels run from `first` to `last`."""
+    steps = db.execute(_STEPS.format(profiles=f"profile_id = {int(profile_id)}")).fetchnumpy()
+    return _windows(steps, slice(None), first, last)
 
 
 def grouped(sorted_ids: npt.NDArray[Any]) -> dict[int, slice]:

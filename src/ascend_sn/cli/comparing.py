@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ascend_sn.compare.recovery import Recovery
     from ascend_sn.report.comparison import ComparisonDocument
 
-__all__ = ["Side", "audit_of", "measured_side", "recoveries_of", "redacted_sides"]
+__all__ = ["Side", "audit_of", "comparison_of", "measured_side", "recoveries_of", "redacted_sides"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,31 @@ def measured_side(paths: Sequence[Path], language: Language, *, cache_dir: Path 
                     raise
                 jobs += _jobs(locate(path, cache_dir=cache_dir, progress=waiting.reading), path, waiting, language)
     return Side(tuple(jobs))
+
+
+def comparison_of(
+    baseline: Sequence[Path],
+    candidate: Sequence[Path],
+    language: Language,
+    *,
+    cache_dir: Path | None,
+    redact: bool = False,
+) -> ComparisonDocument:
+    """Compare two sides by the limits in force here; without recoveries and audit, which only `compare` needs."""
+    began = time.perf_counter_ns()
+    from ascend_sn.compare.comparison import compared
+    from ascend_sn.compare.settings import GateSettings
+    from ascend_sn.report.comparison import comparison_document
+
+    base, other = (measured_side(paths, language, cache_dir=cache_dir) for paths in (baseline, candidate))
+    document = comparison_document(
+        compared(base.figures, other.figures, GateSettings.in_force(Path.cwd()).limits),
+        base.figures,
+        other.figures,
+        language,
+        analysis_ns=time.perf_counter_ns() - began,
+    )
+    return redacted_sides(document, base, other) if redact else document
 
 
 def recoveries_of(comparison: Comparison, side: Side) -> list[Recovery]:

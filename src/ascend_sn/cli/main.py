@@ -37,6 +37,7 @@ COMMANDS: Final = (
     "throughput",
     "analyze",
     "report",
+    "view",
     "query",
     "export",
     "compare",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 import msgspec
 
 from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_options, language_option, redact_option
-from ascend_sn.cli.comparing import measured_side, redacted_sides
+from ascend_sn.cli.comparing import comparison_of
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.report.language import Language
 from ascend_sn.store.input import Input
@@ -76,24 +75,13 @@ class _ServedRuns:
 
     def comparison(self, baseline: str, candidate: str) -> Mapping[str, Any]:
         """Return the document of a comparison."""
-        began = time.perf_counter_ns()
-        from ascend_sn.compare.comparison import compared
-        from ascend_sn.compare.settings import GateSettings
-        from ascend_sn.report.comparison import comparison_document
-
-        base, other = (
-            measured_side([self._paths[name]], self._language, cache_dir=self._cache_dir)
-            for name in (baseline, candidate)
-        )
-        document = comparison_document(
-            compared(base.figures, other.figures, GateSettings.in_force(Path.cwd()).limits),
-            base.figures,
-            other.figures,
+        document = comparison_of(
+            [self._paths[baseline]],
+            [self._paths[candidate]],
             self._language,
-            analysis_ns=time.perf_counter_ns() - began,
+            cache_dir=self._cache_dir,
+            redact=self._redact,
         )
-        if self._redact:
-            document = redacted_sides(document, base, other)
         found: Mapping[str, Any] = msgspec.to_builtins(document)
         return found
 

@@ -15,13 +15,19 @@ import msgspec
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis import Missing, result
-from ascend_sn.report.chrome_lanes import DEVICE, HOST, LANES, LaneKind, Nesting, arguments
+from ascend_sn.report.chrome_lanes import Nesting, arguments
 from ascend_sn.store import Run
+from ascend_sn.store.timeline_lanes import LANES, LaneKind, lane_query
 
 __all__ = ["Window", "chrome_trace"]
 
 Progress = Callable[[int, int, str], None]
 """Called with profiles done, profiles in all, and what is being written."""
+
+_HOST: Final = "host"
+_DEVICE: Final = "device"
+_ON_DEVICE: Final = ("device", "communication")
+"""Sides of the timeline that are drawn as the process of the device."""
 
 _BATCH: Final = 10_000
 _MOMENTS: Final = ("counter", "memory_sample", "memory_event")
@@ -132,7 +138,7 @@ class _Writer:
         self._profile = profile
         self._from_ns, self._to_ns = span
         self._shift_ns = shift_ns
-        self._pid = {HOST: 2 * profile["profile_id"] + 1, DEVICE: 2 * profile["profile_id"] + 2}
+        self._pid = {_HOST: 2 * profile["profile_id"] + 1, _DEVICE: 2 * profile["profile_id"] + 2}
         self._places: dict[tuple[str, int], _Place] = {}
         self._lanes = 0
         self._used: set[str] = set()
@@ -149,7 +155,7 @@ class _Writer:
     def _slices(self, kind: LaneKind) -> Iterator[dict[str, Any]]:
         cursor = self._run.db.execute(
             f"""
-            select * from ({kind.query})
+            select * from ({lane_query(kind)})
             where ts_ns is not null and dur_ns >= 0 and ts_ns <= $to and ts_ns + dur_ns >= $from
             order by lane, ts_ns, dur_ns desc
             """,
@@ -157,7 +163,8 @@ class _Writer:
         )
         columns = [column[0] for column in cursor.description]
         key_at = columns.index(kind.key) if kind.key else -1
-        pid = self._pid[kind.side]
+        side = _DEVICE if kind.side in _ON_DEVICE else _HOST
+        pid = self._pid[side]
         lane, nesting, tids = None, Nesting(), dict[int, int]()
         for row in _fetched(cursor):
             if row[0] != lane:
@@ -167,7 +174,7 @@ class _Writer:
             if number not in tids:
                 self._lanes += 1
                 tids[number] = self._lanes
-                self._used.add(kind.side)
+                self._used.add(side)
                 yield from self._lane(pid, self._lanes, row[0] if number == 0 else f"{row[0]}, row {number + 1}")
             tid = tids[number]
             if kind.table in self._ends:
@@ -192,11 +199,11 @@ class _Writer:
         cursor = self._run.db.execute(_COUNTERS, {"profile": self._profile["profile_id"]})
         for name, ts_ns, points in _fetched(cursor):
             if points and ts_ns is not None and self._from_ns <= ts_ns <= self._to_ns:
-                self._used.add(HOST)
+                self._used.add(_HOST)
                 yield {
                     "ph": "C",
                     "name": name,
-                    "pid": self._pid[HOST],
+                    "pid": self._pid[_HOST],
                     "tid": 0,
                     "ts": self._time(ts_ns),
                     "args": dict(points),
@@ -216,7 +223,7 @@ class _Writer:
     def _process(self, side: str) -> Iterator[dict[str, Any]]:
         profile = self._profile
         who = f"rank {profile['rank']}" if profile["rank"] is not None else f"process {profile['pid'] or '?'}"
-        what = side if side == HOST else profile["device_kind"] or DEVICE
+        what = side if side == _HOST else profile["device_kind"] or _DEVICE
         names = {"process_name": {"name": f"{who}, {what}"}, "process_sort_index": {"sort_index": self._pid[side]}}
         for name, args in names.items():
             yield {"ph": "M", "name": name, "pid": self._pid[side], "tid": 0, "args": args}

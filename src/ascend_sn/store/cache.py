@@ -25,7 +25,7 @@ from ascend_sn.store.upgrade import load_manifest
 if TYPE_CHECKING:
     from ascend_sn.store.ingest import Earlier
 
-__all__ = ["cached_run"]
+__all__ = ["built_once", "cached_run", "synced"]
 
 _BUILDING = ".building-"
 _ABANDONED_AFTER_S = 24 * 3600
@@ -67,12 +67,40 @@ def _is_whole(finished: Path) -> bool:
         return True  # whoever opens it says what is wrong, and discards it
 
 
+def built_once(finished: Path, lock: Path, build: Callable[[Path], object], is_whole: Callable[[Path], bool]) -> None:
+    """Build a folder of the cache unless it is whole already: in a temporary folder beside it, then renamed.
+
+    Args:
+        finished: The folder.
+        lock: The file that keeps others from building it too.
+        build: Fills the (empty) folder it is given.
+        is_whole: Whether a folder is what `build` makes.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    finished.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(lock):
+        if is_whole(finished):
+            return
+        building = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=finished.parent))
+        try:
+            build(building)
+            synced(building)
+            if finished.exists():
+                shutil.rmtree(finished)
+            building.rename(finished)
+        finally:
+            if building.exists():
+                shutil.rmtree(building, ignore_errors=True)
+
+
 def _build(runs: Path, finished: Path, build: Callable[[Path, Earlier], object]) -> None:
     _remove_abandoned(runs)
     building = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=runs))
     try:
         build(building, _earlier_profiles(runs, finished.name))
-        _sync(building)
+        synced(building)
         if finished.exists():
             shutil.rmtree(finished)
         building.rename(finished)
@@ -112,7 +140,8 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _sync(folder: Path) -> None:
+def synced(folder: Path) -> None:
+    """Flush a folder and everything in it to the disk."""
     paths = [*folder.rglob("*"), folder]
     if len(paths) > _MANY_FILES:
         os.sync()

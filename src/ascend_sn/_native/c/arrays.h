@@ -44,6 +44,7 @@ extern PyMethodDef code_methods[];
 extern PyMethodDef dag_methods[];
 extern PyMethodDef ring_methods[];
 extern PyMethodDef pyramid_methods[];
+extern PyMethodDef deal_methods[];
 extern PyMethodDef totals_methods[];
 extern PyMethodDef calls_methods[];
 

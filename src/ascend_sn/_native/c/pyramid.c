@@ -64,12 +64,14 @@ static PyObject *pyramid_fill(PyObject *module, PyObject *const *args, Py_ssize_
 typedef struct {
     const int64_t *start, *end, *busy, *count, *longest, *offsets;
     int64_t *out_start, *out_end, *out_busy, *out_count, *out_place;
+    int64_t *out_first; /* place of the first slice of each row; NULL where nobody asks */
     Py_ssize_t made, room;
     int64_t t0, t1, pixel;
 } View;
 
-/* Add a node; what is narrower than a pixel joins its neighbour in the same pixel. Returns 0 when room runs out. */
-static int show(View *view, int64_t node, int level)
+/* Add a node that begins with the slice `first`; what is narrower than a pixel joins its neighbour in the same pixel.
+ * Returns 0 when room runs out. */
+static int show(View *view, int64_t node, int level, int64_t first)
 {
     int64_t up = node - view->offsets[1];
     int64_t start = view->start[node], end = view->end[node], place = level ? view->longest[up] : node;
@@ -95,6 +97,8 @@ static int show(View *view, int64_t node, int level)
     view->out_end[view->made] = end;
     view->out_busy[view->made] = busy;
     view->out_count[view->made] = count;
+    if (view->out_first)
+        view->out_first[view->made] = first;
     view->out_place[view->made++] = place;
     return 1;
 }
@@ -103,7 +107,10 @@ static int show(View *view, int64_t node, int level)
 static int descend(View *view, int levels, int64_t factor)
 {
     struct { int64_t next, past; } at[MAX_LEVELS];
+    int64_t below[MAX_LEVELS] = {1}; /* slices below a node of each level */
     int level = levels - 1;
+    for (int up = 1; up < levels; up++)
+        below[up] = below[up - 1] * factor;
     at[level].next = view->offsets[level];
     at[level].past = view->offsets[level + 1];
     while (level < levels) {
@@ -119,18 +126,27 @@ static int descend(View *view, int levels, int64_t factor)
         if (end < view->t0)
             continue;
         if (level == 0) {
-            if ((end > view->t0 || (start == end && start == view->t0)) && !show(view, node, 0))
+            if ((end > view->t0 || (start == end && start == view->t0)) && !show(view, node, 0, node))
                 return 0;
         } else if (end - start >= view->pixel || end == view->t0) {
             int64_t first = view->offsets[level - 1] + (node - view->offsets[level]) * factor;
             at[level - 1].next = first;
             at[level - 1].past = first + factor < view->offsets[level] ? first + factor : view->offsets[level];
             level--;
-        } else if (!show(view, node, level)) {
+        } else if (!show(view, node, level, (node - view->offsets[level]) * below[level])) {
             return 0;
         }
     }
     return 1;
+}
+
+/* Fill the view with what is in [t0, t1); where wide slices that overlap are too many, pixels are made wider. */
+static void fill_view(View *view, int levels, int64_t factor, int64_t pixels)
+{
+    int64_t length = view->t1 - view->t0;
+    view->pixel = length / pixels + (length % pixels != 0);
+    while (view->made = 0, !descend(view, levels, factor))
+        view->pixel = view->pixel > INT64_MAX / 2 ? INT64_MAX : 2 * view->pixel;
 }
 
 /* pyramid_view(start, end, busy, count, longest, offsets, out_start, out_end, out_busy, out_count, out_place,
@@ -163,16 +179,132 @@ static PyObject *pyramid_view(PyObject *module, PyObject *const *args, Py_ssize_
     }
     View view = {array_data(&a, 0), array_data(&a, 1), array_data(&a, 2), array_data(&a, 3), array_data(&a, 4), offsets,
                  array_data(&a, 6), array_data(&a, 7), array_data(&a, 8), array_data(&a, 9), array_data(&a, 10),
-                 0, room, t0, t1, 1};
+                 NULL, 0, room, t0, t1, 1};
     Py_BEGIN_ALLOW_THREADS
     /* Slices that do not overlap give at most one wide and one joined row per pixel, and one at the left edge. */
-    int64_t pixels = room > 3 ? (room - 1) / 2 : 1;
-    view.pixel = (t1 - t0) / pixels + ((t1 - t0) % pixels != 0);
-    while (view.made = 0, !descend(&view, (int)levels, factor))
-        view.pixel = view.pixel > INT64_MAX / 2 ? INT64_MAX : 2 * view.pixel;
+    fill_view(&view, (int)levels, factor, room > 3 ? (room - 1) / 2 : 1);
     Py_END_ALLOW_THREADS
     arrays_release(&a);
     return PyLong_FromSsize_t(view.made);
 }
 
-PyMethodDef pyramid_methods[] = {FAST(pyramid_fill), FAST(pyramid_view), {NULL, NULL, 0, NULL}};
+/* Where each level of a pyramid over `slices` begins; returns the number of levels, 0 where they are too many. */
+static int level_offsets(int64_t slices, int64_t factor, int64_t *offsets)
+{
+    int levels = 0;
+    int64_t size = slices;
+    offsets[0] = 0;
+    while (levels < MAX_LEVELS) {
+        offsets[levels + 1] = offsets[levels] + size;
+        levels++;
+        if (size <= 1)
+            return levels;
+        size = size / factor + (size % factor != 0);
+    }
+    return 0;
+}
+
+/* pyramid_views(start, end, busy, count, longest, base, upper, slices, out_start, out_end, out_busy, out_count,
+ * out_place, out_first, out_rows, factor, t0, t1, most) -> rows in all. Many pyramids lie one after another: `base` is
+ * where each begins in start and end, `upper` in busy, count and longest, `slices` the length of its level 0. At most
+ * `most` rows are made of each; `out_rows` says how many. */
+static PyObject *pyramid_views(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module;
+    Arrays a;
+    int64_t factor, t0, t1, most;
+    if (arrays_take(&a, args, nargs, "qqqqqqqqQQQQQQQ", 2) < 0)
+        return NULL;
+    const int64_t *base = array_data(&a, 5), *upper = array_data(&a, 6), *slices = array_data(&a, 7);
+    Py_ssize_t total = array_length(&a, 0), uppers = array_length(&a, 2), asked = array_length(&a, 5);
+    Py_ssize_t room = array_length(&a, 8), made = 0;
+    int64_t *rows = array_data(&a, 14);
+    int fits = nargs == 19 && take_int64(args[15], &factor) == 0 && take_int64(args[16], &t0) == 0 &&
+               take_int64(args[17], &t1) == 0 && take_int64(args[18], &most) == 0 && factor >= 2 && most >= 2 &&
+               t0 < t1 && t1 - t0 > 0 && array_length(&a, 3) == uppers && array_length(&a, 4) == uppers &&
+               array_length(&a, 6) == asked && array_length(&a, 7) == asked && array_length(&a, 14) == asked;
+    for (int i = 9; fits && i < 14; i++)
+        fits = array_length(&a, i) == room;
+    int64_t wanted = 0, offsets[MAX_LEVELS + 1];
+    for (Py_ssize_t i = 0; fits && i < asked; i++) {
+        int64_t n = slices[i];
+        int levels = n >= 0 ? level_offsets(n, factor, offsets) : 0;
+        fits = levels && base[i] >= 0 && offsets[levels] <= total - base[i] && upper[i] >= 0 &&
+               offsets[levels] - n <= uppers - upper[i];
+        wanted += n < most ? n : most;
+    }
+    if (!fits || wanted > room) {
+        arrays_release(&a);
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "the arrays are not those of pyramids, or the window is empty");
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < asked; i++) {
+        int levels = level_offsets(slices[i], factor, offsets);
+        View view = {(int64_t *)array_data(&a, 0) + base[i], (int64_t *)array_data(&a, 1) + base[i],
+                     (int64_t *)array_data(&a, 2) + upper[i], (int64_t *)array_data(&a, 3) + upper[i],
+                     (int64_t *)array_data(&a, 4) + upper[i], offsets,
+                     (int64_t *)array_data(&a, 8) + made, (int64_t *)array_data(&a, 9) + made,
+                     (int64_t *)array_data(&a, 10) + made, (int64_t *)array_data(&a, 11) + made,
+                     (int64_t *)array_data(&a, 12) + made, (int64_t *)array_data(&a, 13) + made,
+                     0, slices[i] < most ? slices[i] : most, t0, t1, 1};
+        if (slices[i])
+            fill_view(&view, levels, factor, most > 3 ? (most - 1) / 2 : 1);
+        rows[i] = view.made;
+        made += view.made;
+    }
+    Py_END_ALLOW_THREADS
+    arrays_release(&a);
+    return PyLong_FromSsize_t(made);
+}
+
+/* range_max(values, first, past, out, base, count, factor): the highest of values [first, past) of each range, those
+ * that are no number aside; `values` holds from `base` on `count` values and above them the highest of `factor` each. */
+static PyObject *range_max(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module;
+    Arrays a;
+    int64_t base, count, factor, offsets[MAX_LEVELS + 1];
+    if (arrays_take(&a, args, nargs, "dqqD", 0) < 0)
+        return NULL;
+    Py_ssize_t ranges = array_length(&a, 1);
+    const int64_t *first = array_data(&a, 1), *past = array_data(&a, 2);
+    double *out = array_data(&a, 3);
+    int levels = 0;
+    int fits = nargs == 7 && take_int64(args[4], &base) == 0 && take_int64(args[5], &count) == 0 &&
+               take_int64(args[6], &factor) == 0 && factor >= 2 && base >= 0 && count >= 0 &&
+               array_length(&a, 2) == ranges && array_length(&a, 3) == ranges &&
+               (levels = level_offsets(count, factor, offsets)) && offsets[levels] <= array_length(&a, 0) - base;
+    for (Py_ssize_t i = 0; fits && i < ranges; i++)
+        fits = 0 <= first[i] && first[i] <= past[i] && past[i] <= count;
+    if (!fits) {
+        arrays_release(&a);
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "the ranges are not those of the values");
+        return NULL;
+    }
+    const double *values = (const double *)array_data(&a, 0) + base;
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < ranges; i++) {
+        int64_t from = first[i], to = past[i];
+        double best = 0.0 / 0.0;
+        for (int level = 0; from < to; level++) {
+            const double *here = values + offsets[level];
+            int top = level == levels - 1;
+            for (; from < to && (top || from % factor); from++)
+                best = here[from] > best || best != best ? here[from] : best;
+            for (; from < to && to % factor && !top; to--)
+                best = here[to - 1] > best || best != best ? here[to - 1] : best;
+            from /= factor;
+            to /= factor;
+        }
+        out[i] = best;
+    }
+    Py_END_ALLOW_THREADS
+    arrays_release(&a);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef pyramid_methods[] = {FAST(pyramid_fill), FAST(pyramid_view), FAST(pyramid_views), FAST(range_max),
+                                 {NULL, NULL, 0, NULL}};

@@ -1,0 +1,139 @@
+"""`ascend-sn view`: the web page over one run, or two to compare."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_options, job_option, language_option
+from ascend_sn.cli.opening import input_of
+from ascend_sn.errors import InputError, UsageError
+from ascend_sn.report.language import Code, Language
+from ascend_sn.report.printable import printable
+from ascend_sn.store.input import Input
+
+SCHEMA: Final = "ascend-sn/view/1"
+
+_RUNS: Final = 2
+_ROWS: Final = 500
+
+
+@click.command(cls=GuideCommand)
+@input_options()
+@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="PORT", help="cli.option.port")
+@click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="cli.option.host")
+@click.option("--base-url", default="", metavar="URL", help="cli.option.base-url")
+@click.option("--no-browser", is_flag=True, help="cli.option.no-browser")
+@click.option("--history", metavar="PLACE", help="cli.option.view-history")
+@click.option("--format", "output_format", type=click.Choice(("text", "json")), help="cli.option.format")
+@job_option()
+@click.option("--cache-dir", type=ANY_PATH, metavar="DIR", help="cli.option.cache-dir")
+@language_option()
+def view(
+    *,
+    paths: tuple[Path, ...],
+    input_paths: tuple[Path, ...],
+    port: int,
+    host: str,
+    base_url: str,
+    no_browser: bool,
+    history: str | None,
+    output_format: str | None,
+    job: str | None,
+    cache_dir: Path | None,
+    language: Language,
+) -> int:
+    """Serve the page of one run or two until interrupted."""
+    named = [Input.of(path) for path in input_of(paths, input_paths).paths]
+    if len(named) > _RUNS:
+        raise UsageError(f"view shows one run, or two to compare, not {len(named)}")
+    for one in named:
+        for path in one.paths:
+            if not path.exists():
+                raise InputError(path, "no such file or folder")
+    from ascend_sn.insight.app import application
+    from ascend_sn.insight.runs import Served
+    from ascend_sn.insight.serve import listening, serve
+
+    served = Served(named, Documents(cache_dir), cache_dir=cache_dir, job=job, history=history)
+    at = listening(host, port, base_url)
+
+    def ready() -> None:
+        if output_format == "json":
+            said = {"schema": SCHEMA, "url": at.address.url, "tunnel": at.address.tunnel, "port": at.address.port}
+            print(json.dumps(said), flush=True)
+        else:
+            print(at.address.url, flush=True)
+            if at.address.tunnel:
+                print(printable(at.address.tunnel), flush=True)
+            print(language.text("say.viewing"), file=sys.stderr)
+        if not no_browser:
+            _open_browser(at.address.url)
+        for run in served.runs:
+            run.read_in_background()
+
+    serve(application(served), at, ready=ready)
+    return 0
+
+
+class Documents:
+    """What the commands `analyze`, `compare` and `history` would say, for the page."""
+
+    def __init__(self, cache_dir: Path | None) -> None:
+        self._cache_dir = cache_dir
+
+    def document(self, named: Input, code: str, job: str | None) -> bytes:
+        """Return the document of a run, as JSON."""
+        from ascend_sn.cli.opening import document_of
+        from ascend_sn.report.as_json import json_text
+        from ascend_sn.report.views import SECTIONS, Selection
+
+        selection = Selection(top_k=_ROWS, details=frozenset(SECTIONS) - {"timeline"})
+        document = document_of(named, _language(code), cache_dir=self._cache_dir, selection=selection, job=job)
+        return json_text(document).encode()
+
+    def comparison(self, baseline: Input, candidate: Input, code: str) -> bytes:
+        """Return the document of a comparison, as JSON."""
+        from ascend_sn.cli.comparing import comparison_of
+        from ascend_sn.report.as_json import json_text
+
+        document = comparison_of(baseline.paths, candidate.paths, _language(code), cache_dir=self._cache_dir)
+        return json_text(document).encode()
+
+    def history(self, place: str, code: str) -> bytes:
+        """Return the document of a trend, as JSON."""
+        from ascend_sn.cli.history_actions import trend
+        from ascend_sn.compare.history.baseline import HistorySettings
+        from ascend_sn.report.as_json import json_text
+
+        settings = HistorySettings.in_force(Path.cwd(), place=place, series=None)
+        return json_text(trend(settings, (), None, _language(code))).encode()
+
+    def text(self, code: str, key: str, params: Mapping[str, object]) -> str:
+        """Return a text of the catalogues."""
+        return _language(code).text(key, **params)
+
+
+@cache
+def _language(code: Any) -> Language:
+    chosen: Code = "zh" if code == "zh" else "en"
+    return Language.load(chosen)
+
+
+def _open_browser(url: str) -> None:
+    """Open a browser where somebody would see it."""
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return
+    if shutil.which("xdg-open") is None and sys.platform.startswith("linux"):
+        return
+    import webbrowser
+
+    webbrowser.open(url)

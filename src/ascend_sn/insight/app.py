@@ -1,0 +1,105 @@
+"""The application: the page, the API, and what becomes of errors."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount, Route
+
+from ascend_sn._version import __version__
+from ascend_sn.errors import AscendSnError, NotCollectedError, UnknownNameError, UsageError
+from ascend_sn.insight.alignment import alignment_routes
+from ascend_sn.insight.answers import LANGUAGES, ApiError, answer, failed
+from ascend_sn.insight.assets import asset_routes
+from ascend_sn.insight.marks import mark_routes
+from ascend_sn.insight.runs import Served
+from ascend_sn.insight.search import search_routes
+from ascend_sn.insight.selection import selection_routes
+from ascend_sn.insight.slices import slice_routes
+from ascend_sn.insight.tracks import track_routes
+from ascend_sn.insight.viewport import viewport_routes
+
+__all__ = ["API", "api_routes", "application"]
+
+API: Final = "/api/v1"
+
+RouteMaker = Callable[[Served], Sequence[Route]]
+
+MAKERS: Final[tuple[RouteMaker, ...]] = (
+    track_routes,
+    viewport_routes,
+    slice_routes,
+    search_routes,
+    selection_routes,
+    alignment_routes,
+    mark_routes,
+)
+"""Every module of the API; each returns its routes over the runs that are served."""
+
+
+def application(served: Served, *, pages: Sequence[Route] | None = None) -> Starlette:
+    """Return the application over runs; `pages` are the files of the page, those that were built by default."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        yield
+        served.close()
+
+    return Starlette(
+        routes=[*(asset_routes() if pages is None else pages), Mount(API, routes=api_routes(served))],
+        exception_handlers={
+            ApiError: _api_error,
+            AscendSnError: _known_error,
+            ClientDisconnect: _gone,
+            HTTPException: _http_error,
+            Exception: _defect,
+        },
+        lifespan=lifespan,
+    )
+
+
+def api_routes(served: Served) -> list[Route]:
+    """Return the routes of the API, below its prefix."""
+
+    def session(_request: Request) -> Response:
+        """Version, languages, and how it stands with each run."""
+        return answer({"version": __version__, "languages": LANGUAGES, "runs": [run.state for run in served.runs]})
+
+    return [Route("/session", session), *(route for maker in MAKERS for route in maker(served))]
+
+
+def _api_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, ApiError)
+    return failed(error)
+
+
+def _known_error(_request: Request, error: Exception) -> Response:
+    code, status = "unusable_input", 422
+    if isinstance(error, NotCollectedError):
+        code, status = "not_collected", 404
+    elif isinstance(error, UnknownNameError):
+        code, status = "unknown_name", 404
+    elif isinstance(error, UsageError):
+        code, status = "bad_request", 400
+    return failed(ApiError(status, code, str(error)))
+
+
+def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if request.url.path.startswith(f"{API}/"):
+        return failed(ApiError(error.status_code, "no_such_address", error.detail))
+    return PlainTextResponse(f"{error.detail}\n", error.status_code)
+
+
+def _gone(_request: Request, _error: Exception) -> Response:
+    return failed(ApiError(413, "too_large", "the body is too large, or its sender went away"))
+
+
+def _defect(_request: Request, _error: Exception) -> Response:
+    return failed(ApiError(500, "internal", "an internal error; see the output of the server"))

@@ -1,0 +1,120 @@
+"""Which slices belong together: what launched what, arrows of the capture, a collective on all its members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from ascend_sn.insight.places import Ref, refs_of_keys
+from ascend_sn.insight.runs import OpenRun
+from ascend_sn.store.timeline_files import NO_KEY, ProfileMeta
+
+__all__ = ["Link", "links_of"]
+
+_AT_MOST: Final = 64
+"""Links of one kind; a step launches thousands of kernels."""
+
+_MEMBERS: Final = 256
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A slice that belongs to another.
+
+    `kind` is `parent` (encloses it), `launch` (launched it), `kernel` (it launched), `collective` (the same collective
+    on another rank, or the collective of a kernel or task), or the kind of an arrow of the capture.
+    """
+
+    kind: str
+    ref: Ref
+
+
+def links_of(opened: OpenRun, profile: ProfileMeta, table: str, row: dict[str, Any], key: int) -> list[Link]:
+    """Return the links of a row but that to its parent."""
+    if not row:
+        return []
+    found: dict[tuple[str, int, int, int, int], Link] = {}
+    for kind, other, profile_id, keys in _ends(opened, profile.profile_id, table, row, key):
+        for ref in refs_of_keys(opened, other, profile_id, keys):
+            found.setdefault((kind, ref.profile_id, ref.track, ref.depth, ref.slice), Link(kind, ref))
+    return list(found.values())
+
+
+def _ends(
+    opened: OpenRun, profile_id: int, table: str, row: dict[str, Any], key: int
+) -> Iterator[tuple[str, str, int, list[int]]]:
+    """Kind, table, profile and keys of what a row is linked with."""
+    if table == "kernel":
+        for other in ("host_call", "operator"):
+            if row.get(f"{other}_id") is not None:
+                yield "launch", other, profile_id, [int(row[f"{other}_id"])]
+        yield (
+            "collective",
+            "collective",
+            profile_id,
+            _keys(opened, "collective", "collective_id", "kernel_id", profile_id, key),
+        )
+    elif table in ("operator", "host_call"):
+        yield "kernel", "kernel", profile_id, _keys(opened, "kernel", "kernel_id", f"{table}_id", profile_id, key)
+    elif table == "comm_task" and row.get("collective_id") is not None:
+        yield "collective", "collective", profile_id, [int(row["collective_id"])]
+    elif table == "collective":
+        if row.get("kernel_id") is not None:
+            yield "kernel", "kernel", profile_id, [int(row["kernel_id"])]
+        yield from _members(opened, profile_id, row)
+    if key != NO_KEY and table != "comm_task":
+        yield from _arrows(opened, profile_id, table, key)
+
+
+def _keys(opened: OpenRun, table: str, wanted: str, column: str, profile_id: int, key: int) -> list[int]:
+    rows = opened.query(
+        f"select {wanted} from {table} where profile_id = $profile and {column} = $key order by ts_ns limit {_AT_MOST}",
+        {"profile": profile_id, "key": key},
+    )
+    return [int(found) for (found,) in rows if found is not None]
+
+
+def _members(opened: OpenRun, profile_id: int, row: dict[str, Any]) -> Iterator[tuple[str, str, int, list[int]]]:
+    """The same call of the same group on the other ranks."""
+    if row.get("sequence") is None:
+        return
+    rows = opened.query(
+        f"""
+        select profile_id, min(collective_id)
+        from collective
+        where group_id is not distinct from $group and op is not distinct from $op and sequence = $sequence
+          and profile_id <> $profile
+        group by profile_id
+        order by profile_id
+        limit {_MEMBERS}
+        """,
+        {"group": row["group_id"], "op": row["op"], "sequence": row["sequence"], "profile": profile_id},
+    )
+    for member, collective in rows:
+        if collective is not None:
+            yield "collective", "collective", int(member), [int(collective)]
+
+
+def _arrows(opened: OpenRun, profile_id: int, table: str, key: int) -> Iterator[tuple[str, str, int, list[int]]]:
+    """The arrows that the capture itself recorded, by their kind and far end."""
+    rows = opened.query(
+        f"""
+        select kind, dst_table, dst_id, true as leaves
+        from flow
+        where profile_id = $profile and src_table = $table and src_id = $key
+        union all
+        select kind, src_table, src_id, false
+        from flow
+        where profile_id = $profile and dst_table = $table and dst_id = $key
+        limit {_AT_MOST}
+        """,
+        {"profile": profile_id, "table": table, "key": key},
+    )
+    for kind, other, far, leaves in rows:
+        if far is None or other is None:
+            continue
+        said = kind or "launch"
+        if said == "launch" and leaves and other == "kernel":
+            said = "kernel"
+        yield said, other, profile_id, [int(far)]

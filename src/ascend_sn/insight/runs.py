@@ -1,0 +1,276 @@
+"""The runs that a server shows: read in the background, then open for as many readers as there are."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol, TypeVar
+
+import msgspec
+
+from ascend_sn.errors import AscendSnError, StoreError
+from ascend_sn.insight.answers import ApiError
+from ascend_sn.insight.class_lanes import class_lanes
+from ascend_sn.store import Location, Run, locate
+from ascend_sn.store.input import Input
+from ascend_sn.store.jobs import jobs_of, newest_job
+from ascend_sn.store.timeline import timeline_of
+from ascend_sn.store.timeline_files import ProfileMeta, TimelineFiles
+from ascend_sn.store.upgrade import load_manifest
+
+__all__ = ["Documents", "OpenRun", "RunState", "Served", "ServedRun"]
+
+_Found = TypeVar("_Found")
+
+State = Literal["reading", "ready", "failed"]
+
+_MEMORY: Final = "2GB"
+"""What queries of the page may hold at a time."""
+
+
+class Documents(Protocol):
+    """What the views above this one make of runs, and texts in a language; the command line hands it in.
+
+    Paths are inputs as the user named them. Every method may take seconds.
+    """
+
+    def document(self, named: Input, code: str, job: str | None) -> bytes:
+        """Return the document of a run, as JSON."""
+
+    def comparison(self, baseline: Input, candidate: Input, code: str) -> bytes:
+        """Return the document of a comparison, as JSON."""
+
+    def history(self, place: str, code: str) -> bytes:
+        """Return the document of a trend, as JSON."""
+
+    def text(self, code: str, key: str, params: Mapping[str, object]) -> str:
+        """Return a text of the catalogues."""
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far reading is: `done` of `total` sources or profiles; both 0 where that is not known."""
+
+    done: int
+    total: int
+    text: str
+
+
+class RunState(msgspec.Struct, frozen=True):
+    """What the page is told of a run while it is read, and after."""
+
+    id: str
+    name: str
+    state: State
+    progress: Progress | None
+    error: str | None
+
+
+class _StoppedError(Exception):
+    """The server ends while a run is read."""
+
+
+class OpenRun:
+    """A run that is ready.
+
+    Attributes:
+        id: Its letter: `a`, `b`, in the order of the command line.
+        input: What the user named.
+        location: Where its tables lie.
+        run: Its tables. `run.db` is used by one at a time, under `lock`; `query` needs none.
+        timeline: Its lanes.
+        profiles: The profiles of the job that is shown, by id.
+        job: Name of that job; None where there is one only.
+        lock: For analyses, which use `run.db`.
+    """
+
+    def __init__(self, id: str, location: Location, run: Run, timeline: TimelineFiles, job: str | None) -> None:
+        self.id = id
+        self.input = run.input
+        self.location = location
+        self.run = run
+        self.timeline = timeline
+        self.job = job
+        self.lock = threading.Lock()
+        self._once = threading.RLock()
+        self._known: dict[str, Any] = {}
+        shown = {profile.profile_id for profile in run.manifest.profiles if job in (None, profile.job)}
+        self.profiles: dict[int, ProfileMeta] = {
+            profile_id: profile for profile_id, profile in timeline.profiles.items() if profile_id in shown
+        }
+
+    def once(self, name: str, work_out: Callable[[], _Found]) -> _Found:
+        """Return what `work_out` returns; it runs once for each name, and nobody else's while it does."""
+        with self._once:
+            if name not in self._known:
+                self._known[name] = work_out()
+            found: _Found = self._known[name]
+        return found
+
+    @property
+    def origins(self) -> dict[int, int]:
+        """Where the time of each profile begins in its own clock, ns: API times count from there."""
+        return {profile_id: profile.origin_ns for profile_id, profile in self.profiles.items()}
+
+    def query(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+        """Return the rows of a query of ours; several may run at a time."""
+        return self.columns(sql, parameters)[1]
+
+    def columns(self, sql: str, parameters: Mapping[str, Any] | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Return names of columns and rows of a query of ours; several may run at a time."""
+        with self.lock:
+            cursor = self.run.db.cursor()
+        with cursor:
+            cursor.execute(sql, dict(parameters) if parameters else None)
+            return [column[0] for column in cursor.description or ()], cursor.fetchall()
+
+    def profile(self, profile_id: int) -> ProfileMeta:
+        """Return a profile.
+
+        Raises:
+            ApiError: There is none of that number.
+        """
+        found = self.profiles.get(profile_id)
+        if found is None:
+            raise ApiError(404, "no_profile", f"there is no profile {profile_id}")
+        return found
+
+
+class ServedRun:
+    """One run of the command line, from its first byte to the answers of its API."""
+
+    def __init__(self, id: str, named: Input, *, cache_dir: Path | None, job: str | None) -> None:
+        self.id = id
+        self.input = named
+        self._cache_dir = cache_dir
+        self._job = job
+        self._progress: Progress | None = Progress(0, 0, "")
+        self._error: str | None = None
+        self._open: OpenRun | None = None
+        self._stops = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def state(self) -> RunState:
+        """How it stands with the run now."""
+        state: State = "ready" if self._open is not None else "failed" if self._error is not None else "reading"
+        progress = self._progress if state == "reading" else None
+        return RunState(self.id, self.input.name, state, progress, self._error)
+
+    def opened(self) -> OpenRun:
+        """Return the run.
+
+        Raises:
+            ApiError: It is still read, or cannot be read.
+        """
+        if self._open is not None:
+            return self._open
+        if self._error is not None:
+            raise ApiError(422, "unusable_input", self._error)
+        raise ApiError(503, "still_reading", "the run is still being read", "ask `session` for its progress")
+
+    def read_in_background(self) -> None:
+        """Begin to read the run."""
+        self._thread = threading.Thread(target=self._read, name=f"reading-{self.id}", daemon=True)
+        self._thread.start()
+
+    def read(self) -> None:
+        """Read the run now."""
+        self._read()
+
+    def stop(self) -> None:
+        """End reading at the next source; what was built so far is removed."""
+        self._stops.set()
+
+    def _read(self) -> None:
+        try:
+            self._open = self._opened()
+        except AscendSnError as error:
+            self._error = str(error)
+        except _StoppedError:
+            self._error = "the server ended"
+        finally:
+            if self._open is None and self._error is None:  # a defect; the thread prints its traceback
+                self._error = "an internal error; see the output of the server"
+
+    def _opened(self) -> OpenRun:
+        location = locate(self.input.paths, cache_dir=self._cache_dir, progress=self._note)
+        try:
+            return self._shown(location)
+        except StoreError:
+            if not location.discard():
+                raise
+        return self._shown(locate(self.input.paths, cache_dir=self._cache_dir, progress=self._note))
+
+    def _shown(self, location: Location) -> OpenRun:
+        manifest = load_manifest(location.folder)
+        job = self._job if self._job is not None else newest_job(manifest)
+        chosen = job if len(jobs_of(manifest)) > 1 else None
+        self._note(0, 0, self.input.name)
+        with Run(location.folder, location.input) as whole:
+            timeline = timeline_of(
+                whole, location, class_lanes=class_lanes, cache_dir=self._cache_dir, progress=self._note
+            )
+        run = Run(location.folder, location.input, job=chosen)
+        run.db.execute(f"set memory_limit = '{_MEMORY}'")
+        return OpenRun(self.id, location, run, timeline, chosen)
+
+    def _note(self, done: int, total: int, text: str) -> None:
+        if self._stops.is_set():
+            raise _StoppedError
+        self._progress = Progress(done, total, text)
+
+
+class Served:
+    """Everything a server shows.
+
+    Attributes:
+        runs: The runs, in the order of the command line.
+        documents: What views above make of them.
+        history: Where the history of baselines lies; None where none is shown.
+        cache_dir: The cache.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Input],
+        documents: Documents,
+        *,
+        cache_dir: Path | None = None,
+        job: str | None = None,
+        history: str | None = None,
+    ) -> None:
+        self.documents = documents
+        self.history = history
+        self.cache_dir = cache_dir
+        self.runs = tuple(
+            ServedRun(chr(ord("a") + at), named, cache_dir=cache_dir, job=job) for at, named in enumerate(inputs)
+        )
+
+    def run(self, id: str) -> ServedRun:
+        """Return a run by its letter.
+
+        Raises:
+            ApiError: There is none.
+        """
+        found = next((run for run in self.runs if run.id == id), None)
+        if found is None:
+            raise ApiError(404, "no_run", f"there is no run {id[:20]!r}")
+        return found
+
+    def opened(self, id: str) -> OpenRun:
+        """Return a run that is ready.
+
+        Raises:
+            ApiError: There is none, it is still read, or cannot be read.
+        """
+        return self.run(id).opened()
+
+    def close(self) -> None:
+        """End what is still read, and release the runs."""
+        for run in self.runs:
+            run.stop()
+        for run in self.runs:
+            with suppress(ApiError):
+                run.opened().run.close()

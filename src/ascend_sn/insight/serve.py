@@ -1,0 +1,169 @@
+"""Serve the page: a socket, a token, the addresses to print, and an end at Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import getpass
+import secrets
+import socket
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+
+from ascend_sn.errors import UsageError
+from ascend_sn.insight.guard import Guard
+
+__all__ = ["Address", "Listening", "listening", "serve"]
+
+_CONNECTIONS: Final = 256
+"""Connections at a time; a tab keeps up to six."""
+
+_HEADER_BYTES: Final = 32 * 1024
+_IDLE_S: Final = 75
+_CLOSING_S: Final = 1
+_LOOPBACK: Final = "127.0.0.1"
+_ANY: Final = frozenset({"0.0.0.0", "::", ""})
+
+
+class Address(msgspec.Struct, frozen=True):
+    """Where a server is reached.
+
+    Attributes:
+        url: The page, with the token.
+        tunnel: Command that makes it reachable from another machine; empty where it listens to others.
+        port: Its port.
+        token: The secret.
+    """
+
+    url: str
+    tunnel: str
+    port: int
+    token: str
+
+
+class Listening(msgspec.Struct, frozen=True):
+    """A socket that listens, and who may come."""
+
+    sockets: tuple[socket.socket, ...]
+    address: Address
+    hosts: frozenset[str]
+    origin: str
+    base_path: str
+
+
+def listening(host: str = _LOOPBACK, port: int = 0, base_url: str = "") -> Listening:
+    """Listen on a port, a free one where it is 0.
+
+    Args:
+        host: Address to listen on.
+        port: Port to listen on.
+        base_url: Where a proxy shows the server: a whole URL, or a path.
+
+    Raises:
+        UsageError: The port is taken, the host is none of this machine, or the base URL is none.
+    """
+    proxy = urlsplit(base_url)
+    if base_url and not ((proxy.scheme in ("http", "https") and proxy.hostname) or base_url.startswith("/")):
+        raise UsageError(f"--base-url: a URL or a path that begins with /, not {base_url!r}")
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        made = socket.create_server((host, port), family=family, backlog=128)
+    except OSError as error:
+        raise UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
+    made.set_inheritable(False)
+    bound = made.getsockname()[1]
+    token = secrets.token_urlsafe(24)
+    shown = _LOOPBACK if host == "localhost" else socket.gethostname() if host in _ANY else host
+    base_path = f"{proxy.path.rstrip('/')}/"
+    origin = f"{proxy.scheme}://{proxy.netloc}" if proxy.hostname else ""
+    start = f"{origin or f'http://{_in_url(shown)}:{bound}'}{base_path}"
+    return Listening(
+        sockets=(made,),
+        address=Address(
+            url=f"{start}?token={token}",
+            tunnel="" if origin or not _is_loopback(host) else _tunnel(bound),
+            port=bound,
+            token=token,
+        ),
+        hosts=frozenset({*_own_names(host), *([proxy.hostname] if proxy.hostname else [])}),
+        origin=origin,
+        base_path=base_path,
+    )
+
+
+def serve(app: Starlette, at: Listening, *, ready: Callable[[], None] | None = None) -> None:
+    """Serve until interrupted.
+
+    Args:
+        app: The application.
+        at: Where it listens.
+        ready: Called once it answers.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C.
+    """
+    guarded = Guard(app, token=at.address.token, hosts=at.hosts, origin=at.origin, base_path=at.base_path)
+    server = _Server(
+        uvicorn.Config(
+            guarded,
+            access_log=False,
+            date_header=True,
+            h11_max_incomplete_event_size=_HEADER_BYTES,
+            http="h11",
+            lifespan="on",
+            limit_concurrency=_CONNECTIONS,
+            log_level="error",
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=_CLOSING_S,
+            timeout_keep_alive=_IDLE_S,
+            ws="none",
+        ),
+        ready,
+    )
+    server.run(sockets=list(at.sockets))
+
+
+class _Server(uvicorn.Server):
+    """Tells when it answers."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None] | None) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self._ready is not None and self.started:
+            await asyncio.to_thread(self._ready)
+
+
+def _is_loopback(host: str) -> bool:
+    return host == "localhost" or host.startswith("127.") or host == "::1"
+
+
+def _own_names(host: str) -> set[str]:
+    """Names under which a server that listens to other machines is addressed."""
+    if _is_loopback(host):
+        return {host}
+    names = {host, socket.gethostname(), socket.getfqdn()}
+    if host in _ANY:
+        with contextlib.suppress(OSError):
+            names |= {str(found[4][0]) for found in socket.getaddrinfo(socket.gethostname(), None)}
+    return names - _ANY
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _tunnel(port: int) -> str:
+    try:
+        user = f"{getpass.getuser()}@"
+    except (KeyError, OSError):  # a user without a name
+        user = ""
+    return f"ssh -N -L {port}:{_LOOPBACK}:{port} {user}{socket.gethostname()}"
