@@ -18,10 +18,13 @@ from ascend_sn.insight.alignment import alignment_routes
 from ascend_sn.insight.answers import LANGUAGES, ApiError, answer, failed
 from ascend_sn.insight.assets import asset_routes
 from ascend_sn.insight.marks import mark_routes
+from ascend_sn.insight.memory_curve import curve_routes
 from ascend_sn.insight.runs import Served
 from ascend_sn.insight.search import search_routes
 from ascend_sn.insight.selection import selection_routes
 from ascend_sn.insight.slices import slice_routes
+from ascend_sn.insight.tables_answer import RunTables
+from ascend_sn.insight.tables_routes import table_routes
 from ascend_sn.insight.tracks import track_routes
 from ascend_sn.insight.viewport import viewport_routes
 
@@ -31,6 +34,15 @@ API: Final = "/api/v1"
 
 RouteMaker = Callable[[Served], Sequence[Route]]
 
+
+def _tables(served: Served) -> list[Route]:
+    def tables_of(id: str) -> RunTables:
+        opened = served.opened(id)
+        return opened.once("tables", lambda: RunTables(opened.run, opened.lock, opened.origins))
+
+    return [*table_routes(tables_of), *curve_routes(tables_of)]
+
+
 MAKERS: Final[tuple[RouteMaker, ...]] = (
     track_routes,
     viewport_routes,
@@ -39,6 +51,7 @@ MAKERS: Final[tuple[RouteMaker, ...]] = (
     selection_routes,
     alignment_routes,
     mark_routes,
+    _tables,
 )
 """Every module of the API; each returns its routes over the runs that are served."""
 

@@ -93,6 +93,9 @@ class OpenRun:
         self.timeline = timeline
         self.job = job
         self.lock = threading.Lock()
+        # Other connections are made of one that runs nothing: that of a run may be busy for seconds.
+        self._idle = run.db.cursor()
+        self._making = threading.Lock()
         self._once = threading.RLock()
         self._known: dict[str, Any] = {}
         shown = {profile.profile_id for profile in run.manifest.profiles if job in (None, profile.job)}
@@ -119,8 +122,8 @@ class OpenRun:
 
     def columns(self, sql: str, parameters: Mapping[str, Any] | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Return names of columns and rows of a query of ours; several may run at a time."""
-        with self.lock:
-            cursor = self.run.db.cursor()
+        with self._making:
+            cursor = self._idle.cursor()
         with cursor:
             cursor.execute(sql, dict(parameters) if parameters else None)
             return [column[0] for column in cursor.description or ()], cursor.fetchall()

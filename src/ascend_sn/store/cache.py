@@ -67,7 +67,14 @@ def _is_whole(finished: Path) -> bool:
         return True  # whoever opens it says what is wrong, and discards it
 
 
-def built_once(finished: Path, lock: Path, build: Callable[[Path], object], is_whole: Callable[[Path], bool]) -> None:
+def built_once(
+    finished: Path,
+    lock: Path,
+    build: Callable[[Path], object],
+    is_whole: Callable[[Path], bool],
+    *,
+    shrinks: bool = False,
+) -> None:
     """Build a folder of the cache unless it is whole already: in a temporary folder beside it, then renamed.
 
     Args:
@@ -75,6 +82,7 @@ def built_once(finished: Path, lock: Path, build: Callable[[Path], object], is_w
         lock: The file that keeps others from building it too.
         build: Fills the (empty) folder it is given.
         is_whole: Whether a folder is what `build` makes.
+        shrinks: Remove the least recently used folders beside it when they are too many bytes.
 
     Raises:
         OSError: It cannot be written.
@@ -82,6 +90,7 @@ def built_once(finished: Path, lock: Path, build: Callable[[Path], object], is_w
     finished.parent.mkdir(parents=True, exist_ok=True)
     with _locked(lock):
         if is_whole(finished):
+            os.utime(finished)
             return
         building = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=finished.parent))
         try:
@@ -93,6 +102,8 @@ def built_once(finished: Path, lock: Path, build: Callable[[Path], object], is_w
         finally:
             if building.exists():
                 shutil.rmtree(building, ignore_errors=True)
+    if shrinks:
+        _shrink(finished.parent, keep=finished)
 
 
 def _build(runs: Path, finished: Path, build: Callable[[Path, Earlier], object]) -> None:

@@ -57,7 +57,7 @@ def timeline_of(
         build_timeline(run, building, class_lanes=class_lanes, progress=progress)
 
     try:
-        built_once(folder, lock, build, TimelineFiles.is_whole)
+        built_once(folder, lock, build, TimelineFiles.is_whole, shrinks=not location.is_cached)
     except OSError as error:
         hint = "name another folder with --cache-dir or ASCEND_SN_CACHE_DIR"
         raise StoreError(

@@ -18,7 +18,7 @@ pofile = pytest.importorskip("babel.messages.pofile", reason="babel reads the ca
 PACKAGE = LOCALE_FOLDER.parent
 SOURCES = [
     path
-    for folder in ("advisor", "cli", "compare", "replay", "report")
+    for folder in ("advisor", "cli", "compare", "insight", "replay", "report")
     for path in sorted((PACKAGE / folder).rglob("*"))
     if path.suffix in (".py", ".j2")
 ]
