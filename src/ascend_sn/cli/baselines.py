@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ascend_sn.cli.comparing import Side, measured_side
+from ascend_sn.cli.comparing import Side, measured_side, redacted_side
 from ascend_sn.errors import NoBaselineError, UsageError
 from ascend_sn.report.language import Language
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ascend_sn.compare.figures import RunFigures
     from ascend_sn.compare.history.baseline import HistorySettings
     from ascend_sn.compare.history.record import Baseline, Verdict
+    from ascend_sn.store.redaction import Redactor
 
 __all__ = ["BaselineSource"]
 
@@ -28,15 +29,24 @@ class BaselineSource:
         paths: Runs that are named.
         history: The history that the runs come from, or the candidate is recorded in; None: neither.
         record: Whether the candidate is recorded.
+        redactor: Gives stand-ins in all that is shown and recorded; None: nothing has any.
     """
 
     paths: tuple[Path, ...]
     history: HistorySettings | None
     record: bool
+    redactor: Redactor | None = None
 
     @classmethod
     def of(
-        cls, paths: tuple[Path, ...], *, place: str | None, series: str | None, runs: int | None, record: bool
+        cls,
+        paths: tuple[Path, ...],
+        *,
+        place: str | None,
+        series: str | None,
+        runs: int | None,
+        record: bool,
+        redactor: Redactor | None = None,
     ) -> BaselineSource:
         """Read the options.
 
@@ -46,7 +56,7 @@ class BaselineSource:
         if paths and place is not None and not record:
             raise UsageError("two baselines: name runs with --baseline, or a history with --history")
         if paths and not record:
-            return cls(paths, None, False)
+            return cls(paths, None, False, redactor)
         from ascend_sn.compare.history.baseline import HistorySettings
 
         history = HistorySettings.in_force(Path.cwd(), place=place, series=series, runs=runs)
@@ -55,7 +65,7 @@ class BaselineSource:
         from ascend_sn.compare.history.store import History
 
         with History(history.place):  # what cannot be a history is told before the runs are measured
-            return cls(paths, history, record)
+            return cls(paths, history, record, redactor)
 
     def runs_for(
         self, candidates: Side | None, language: Language, *, cache_dir: Path | None
@@ -68,11 +78,12 @@ class BaselineSource:
             NoBaselineError: The history holds nothing, and nothing is to be recorded.
         """
         if self.paths or self.history is None:
-            return measured_side(self.paths, language, cache_dir=cache_dir).figures, None
+            named = measured_side(self.paths, language, cache_dir=cache_dir)
+            return (named if self.redactor is None else redacted_side(named, self.redactor)).figures, None
         from ascend_sn.compare.history.baseline import baseline_of
         from ascend_sn.compare.history.store import History
 
-        figures = [] if candidates is None else candidates.figures
+        figures = [] if candidates is None else candidates.originals
         try:
             with History(self.history.place) as history:
                 baseline, runs = baseline_of(history, figures, series=self.history.series, runs=self.history.runs)
@@ -81,7 +92,8 @@ class BaselineSource:
             if not self.record or candidates is None:
                 raise
             self._add(candidates, None, language)
-            print(language.text("gate.history-begins", where=error.where, series=self.history.series))
+            begun = {"where": self._shown(error.where), "series": self._shown(self.history.series)}
+            print(language.text("gate.history-begins", **begun))
             return [], None
 
     def keep(self, candidates: Side, verdict: str, language: Language) -> None:
@@ -97,7 +109,17 @@ class BaselineSource:
         assert self.history is not None
         with History(self.history.place) as history:
             records = keep_side(
-                history, self.history.series, candidates, Told(), verdict, now_ns=time.time_ns(), language=language
+                history,
+                self.history.series,
+                candidates,
+                Told(),
+                verdict,
+                now_ns=time.time_ns(),
+                language=language,
+                redactor=self.redactor,
             )
-        names = ", ".join(one.label for one in records)
-        print(language.text("gate.recorded", runs=names, where=history.where), file=sys.stderr)
+        names = ", ".join(self._shown(one.label) for one in records)
+        print(language.text("gate.recorded", runs=names, where=self._shown(history.where)), file=sys.stderr)
+
+    def _shown(self, text: str) -> str:
+        return text if self.redactor is None else self.redactor.text(text)

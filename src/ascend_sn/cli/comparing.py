@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -27,8 +27,21 @@ if TYPE_CHECKING:
     from ascend_sn.compare.figures import RunFigures
     from ascend_sn.compare.recovery import Recovery
     from ascend_sn.report.comparison import ComparisonDocument
+    from ascend_sn.store.redaction import Redactor
 
-__all__ = ["Side", "audit_of", "comparison_of", "measured_side", "recoveries_of", "redacted_sides"]
+__all__ = [
+    "Side",
+    "audit_of",
+    "comparison_of",
+    "measured_side",
+    "recoveries_of",
+    "redacted_side",
+    "redacted_sides",
+    "redactor_here",
+    "shown",
+]
+
+_Document = TypeVar("_Document")
 
 
 @dataclass(frozen=True)
@@ -38,6 +51,8 @@ class _Job:
     location: Location
     job: str
     figures: RunFigures
+    original: RunFigures | None = None
+    """The figures as they were measured, where `figures` hold stand-ins."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +65,11 @@ class Side:
     def figures(self) -> list[RunFigures]:
         """The figures of its runs, in the order of the command line."""
         return [job.figures for job in self.jobs]
+
+    @property
+    def originals(self) -> list[RunFigures]:
+        """The figures as they were measured, which tell whether two runs are the same capture."""
+        return [job.original or job.figures for job in self.jobs]
 
 
 def measured_side(paths: Sequence[Path], language: Language, *, cache_dir: Path | None) -> Side:
@@ -162,16 +182,56 @@ def audit_of(
 def redacted_sides(document: ComparisonDocument, base: Side, candidate: Side) -> ComparisonDocument:
     """Return the document with stand-ins for the paths, users and hosts of both sides."""
     from ascend_sn.report.redacted import redacted
-    from ascend_sn.store import Run
-    from ascend_sn.store.redacted_run import learn_run
+
+    redactor = redactor_here()
+    for side in (base, candidate):
+        _learn_side(redactor, side)
+    return redacted(document, redactor)
+
+
+def redactor_here() -> Redactor:
+    """Return a redactor that knows the hosts and users of this machine."""
     from ascend_sn.store.redaction import Redactor, of_this_machine
 
     hosts, users = of_this_machine()
-    redactor = Redactor(hosts=hosts, users=users)
-    for job in (*base.jobs, *candidate.jobs):
+    return Redactor(hosts=hosts, users=users)
+
+
+def redacted_side(side: Side, redactor: Redactor) -> Side:
+    """Return a side with stand-ins in its figures, as they are compared and recorded from now on.
+
+    Only the name of a run is from `redactor`. The rest counts its stand-ins for itself and in the order of the texts:
+    what two runs of a program have in common is called the same, whenever they are recorded.
+    """
+    from ascend_sn.report.redacted import redacted
+
+    _learn_side(redactor, side)
+    jobs = []
+    for job in side.jobs:
+        own = redactor_here()
+        _learn_side(own, Side((job,)))
+        figures = redacted(msgspec.structs.replace(job.figures, name=""), own, in_order=True)
+        name = redactor.place(job.figures.name)
+        jobs.append(replace(job, figures=msgspec.structs.replace(figures, name=name), original=job.figures))
+    return Side(tuple(jobs))
+
+
+def shown(document: _Document, redactor: Redactor | None) -> _Document:
+    """Return a document as it is shown: with stand-ins where there is a redactor."""
+    if redactor is None:
+        return document
+    from ascend_sn.report.redacted import redacted
+
+    return redacted(document, redactor)
+
+
+def _learn_side(redactor: Redactor, side: Side) -> None:
+    from ascend_sn.store import Run
+    from ascend_sn.store.redacted_run import learn_run
+
+    for job in side.jobs:
         with Run(job.location.folder, job.location.input) as run:
             learn_run(redactor, run)
-    return redacted(document, redactor)
 
 
 def _jobs(location: Location, path: Path, waiting: Waiting, language: Language) -> list[_Job]:

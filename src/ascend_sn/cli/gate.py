@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from ascend_sn.cli.baselines import BaselineSource
-from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option, switch
-from ascend_sn.cli.comparing import measured_side, recoveries_of
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option, redact_option, switch
+from ascend_sn.cli.comparing import measured_side, recoveries_of, redacted_side, redactor_here, shown
 from ascend_sn.cli.notifying import People
 from ascend_sn.cli.output import check_output, write_text
 from ascend_sn.errors import NotComparableError
@@ -47,6 +47,7 @@ SUFFIXES: Final = (".xml", ".html", ".md", ".json")
 @click.option(
     "--format", "output_format", type=click.Choice(["text", "json", "md", "junit"]), help="cli.option.gate-format"
 )
+@redact_option()
 @click.option("--cache-dir", type=ANY_PATH, metavar="DIR", help="cli.option.cache-dir")
 @language_option()
 def gate(
@@ -69,6 +70,7 @@ def gate(
     require_confidence: bool,
     strict: bool,
     output_format: str | None,
+    redact: bool,
     cache_dir: Path | None,
     language: Language,
 ) -> int:
@@ -82,8 +84,9 @@ def gate(
         check_output(gitlab, (".json",))
     settings = GateSettings.in_force(Path.cwd()).with_limits(limits).only(metrics)
     settings = settings.with_switches(strict=strict, require_confidence=require_confidence)
-    people = People.of(notify=notify, dry_run=notify_dry_run)
-    source = BaselineSource.of(baseline, place=place, series=series, runs=runs, record=record)
+    people = People.of(notify=notify, dry_run=notify_dry_run, with_link=not redact)
+    redactor = redactor_here() if redact else None
+    source = BaselineSource.of(baseline, place=place, series=series, runs=runs, record=record, redactor=redactor)
     if null:
         return _null_test(source, settings, output_format, cache_dir, language)
     document_in = _judged(source, (*candidates, *inputs), settings, cache_dir, language, began)
@@ -121,6 +124,8 @@ def _judged(
     from ascend_sn.report.comparison import comparison_document, gate_document
 
     other = measured_side(candidates, language, cache_dir=cache_dir)
+    if source.redactor is not None:
+        other = redacted_side(other, source.redactor)
     base, history = source.runs_for(other, language, cache_dir=cache_dir)
     if not base:
         return None
@@ -133,7 +138,7 @@ def _judged(
         document = comparison_document(
             result.comparison, base, other.figures, chosen, recoveries=recoveries, analysis_ns=took_ns
         )
-        return gate_document(result, document, chosen, history)
+        return shown(gate_document(result, document, chosen, history), source.redactor)
 
     return document_in
 

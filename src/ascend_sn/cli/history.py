@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import click
 
-from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option, switch
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option, redact_option, switch
+from ascend_sn.cli.comparing import redactor_here, shown
 from ascend_sn.cli.output import check_output, write_text
 from ascend_sn.errors import UsageError
 from ascend_sn.report.language import Language
@@ -17,7 +18,6 @@ from ascend_sn.report.language import Language
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ascend_sn.compare.history.baseline import HistorySettings
     from ascend_sn.report.history import HistoryDocument, TrendDocument
 
 Action = Literal["record", "list", "show", "pin", "unpin", "prune", "trend"]
@@ -41,6 +41,7 @@ SUFFIXES: Final = (".html", ".json")
 @click.option("--metric", "metrics", multiple=True, metavar="METRIC", help="cli.option.trend-metric")
 @click.option("--output", type=ANY_PATH, metavar="FILE", help="cli.option.trend-output")
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), help="cli.option.format")
+@redact_option()
 @click.option("--cache-dir", type=ANY_PATH, metavar="DIR", help="cli.option.cache-dir")
 @language_option()
 def history(
@@ -59,6 +60,7 @@ def history(
     metrics: tuple[str, ...],
     output: Path | None,
     output_format: str | None,
+    redact: bool,
     cache_dir: Path | None,
     language: Language,
 ) -> int:
@@ -67,19 +69,22 @@ def history(
     from ascend_sn.compare.history.baseline import HistorySettings
 
     settings = HistorySettings.in_force(Path.cwd(), place=place, series=series)
+    redactor = redactor_here() if redact else None
     if output is not None:
         if action != "trend":
             raise UsageError(f"--output: only of trend, not of {action}")
         check_output(output, SUFFIXES)
     if action == "trend":
         _no_words(action, words)
-        _trend(settings, metrics, newest, output, output_format, language)
+        _trend(shown(actions.trend(settings, metrics, newest, language), redactor), output, output_format, language)
         return 0
     now_ns = time.time_ns()
     if action == "record":
         told = actions.Told(revision=revision, branch=branch, note=note, pinned=pin)
         paths = [Path(word) for word in words]
-        document = actions.recorded(settings, paths, told, now_ns=now_ns, cache_dir=cache_dir, language=language)
+        document = actions.recorded(
+            settings, paths, told, now_ns=now_ns, cache_dir=cache_dir, language=language, redactor=redactor
+        )
     elif action == "prune":
         _no_words(action, words)
         before_ns = None if older_than is None else now_ns - int(older_than * 86_400e9)
@@ -89,7 +94,7 @@ def history(
         document = actions.listed(settings, series, newest, language)
     else:
         document = actions.by_number(settings, action, _numbers(action, words), language)
-    _print(document, action, output_format, language)
+    _print(shown(document, redactor), action, output_format, language)
     return 0
 
 
@@ -121,18 +126,9 @@ def _print(document: HistoryDocument, action: Action, output_format: str | None,
         write_runs(document, language, sys.stdout)
 
 
-def _trend(
-    settings: HistorySettings,
-    metrics: Sequence[str],
-    newest: int | None,
-    output: Path | None,
-    output_format: str | None,
-    language: Language,
-) -> None:
-    from ascend_sn.cli.history_actions import trend
+def _trend(document: TrendDocument, output: Path | None, output_format: str | None, language: Language) -> None:
     from ascend_sn.report.as_json import json_text
 
-    document: TrendDocument = trend(settings, metrics, newest, language)
     if output is not None:
         if output.suffix.lower() == ".json":
             text = json_text(document)

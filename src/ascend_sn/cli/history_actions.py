@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ascend_sn.cli.comparing import Side, measured_side
+from ascend_sn.cli.comparing import Side, measured_side, redacted_side
 from ascend_sn.compare.history.baseline import HistorySettings
-from ascend_sn.compare.history.record import Record, Verdict
+from ascend_sn.compare.history.record import Record, Verdict, identity_of
 from ascend_sn.compare.history.store import History
 from ascend_sn.compare.metrics import metric_of
 from ascend_sn.errors import EmptyInputError, UsageError
@@ -18,6 +18,7 @@ from ascend_sn.report.history import HistoryDocument, TrendDocument, history_doc
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable
 from ascend_sn.store.environment import program_version
+from ascend_sn.store.redaction import Redactor
 
 __all__ = ["Told", "by_number", "keep_side", "listed", "pruned", "recorded", "trend"]
 
@@ -40,13 +41,18 @@ def recorded(
     now_ns: int,
     cache_dir: Path | None,
     language: Language,
+    redactor: Redactor | None = None,
 ) -> HistoryDocument:
-    """Measure runs and record them; they count as baselines."""
+    """Measure runs and record them, with stand-ins where there is a redactor; they count as baselines."""
     if not paths:
         raise UsageError("no run: name what to record")
     side = measured_side(paths, language, cache_dir=cache_dir)
+    if redactor is not None:
+        side = redacted_side(side, redactor)
     with History(settings.place) as history:
-        records = keep_side(history, settings.series, side, told, None, now_ns=now_ns, language=language)
+        records = keep_side(
+            history, settings.series, side, told, None, now_ns=now_ns, language=language, redactor=redactor
+        )
         return history_document(history.where, history.series(), records, language)
 
 
@@ -59,8 +65,11 @@ def keep_side(
     *,
     now_ns: int,
     language: Language,
+    redactor: Redactor | None = None,
 ) -> list[Record]:
     """Record the runs of a side, and say which of them were there already.
+
+    With a redactor what is told beside them has stand-ins too.
 
     Raises:
         EmptyInputError: A run without steps: nothing could be compared with it.
@@ -70,19 +79,20 @@ def keep_side(
             raise EmptyInputError(figures.name, "holds no step that could be compared")
     revision, branch = program_version()
     records = []
-    for figures in side.figures:
+    for job, original in zip(side.jobs, side.originals, strict=True):
         added = history.add(
-            figures,
+            job.figures,
             series=printable(series),
             now_ns=now_ns,
-            revision=_text(told.revision) or revision,
-            branch=_text(told.branch) or branch,
-            note=_text(told.note),
+            revision=_text(told.revision, redactor) or _text(revision, redactor),
+            branch=_text(told.branch, redactor) or _text(branch, redactor),
+            note=_text(told.note, redactor),
             verdict=verdict,
             pinned=told.pinned,
+            identity=identity_of(original),
         )
         if not added.is_new:
-            print(language.text("history.known", run=added.record.label), file=sys.stderr)
+            print(language.text("history.known", run=_text(added.record.label, redactor)), file=sys.stderr)
         records.append(added.record)
     return records
 
@@ -126,5 +136,7 @@ def trend(settings: HistorySettings, metrics: Sequence[str], newest: int | None,
         return trend_document(history.where, settings.series, records, language, names)
 
 
-def _text(text: str | None) -> str | None:
-    return None if text is None else printable(text)
+def _text(text: str | None, redactor: Redactor | None) -> str | None:
+    if text is None:
+        return None
+    return printable(text if redactor is None else redactor.text(text))

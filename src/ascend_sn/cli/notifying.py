@@ -21,13 +21,14 @@ __all__ = ["People"]
 
 @dataclass(frozen=True)
 class People:
-    """Whom the command line asks to tell; null settings: nobody."""
+    """Whom the command line asks to tell; null settings: nobody. `with_link`: where the pipeline is, too."""
 
     settings: NotifySettings | None
     is_dry_run: bool
+    with_link: bool = True
 
     @classmethod
-    def of(cls, *, notify: bool, dry_run: bool) -> People:
+    def of(cls, *, notify: bool, dry_run: bool, with_link: bool = True) -> People:
         """Read the options and, where they ask for it, the settings.
 
         Raises:
@@ -37,7 +38,7 @@ class People:
             return cls(None, False)
         from ascend_sn.compare.notify import NotifySettings
 
-        return cls(NotifySettings.in_force(Path.cwd()), dry_run)
+        return cls(NotifySettings.in_force(Path.cwd()), dry_run, with_link)
 
     def tell(self, document_in: Callable[[Language], GateDocument], language: Language) -> None:
         """Tell them, in their language; words about it go to standard error."""
@@ -57,7 +58,7 @@ class People:
         from ascend_sn.compare.notify import deliver, service_of
         from ascend_sn.report.notification import gate_notification
 
-        notification = gate_notification(document, theirs, pipeline_link())
+        notification = gate_notification(document, theirs, pipeline_link() if self.with_link else None)
         if self.is_dry_run:
             services = ", ".join(service_of(target) for target in settings.targets)
             _say(language.text("notify.dry-run", services=services))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Hashable, Mapping
 from functools import cache
 from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -23,8 +24,19 @@ _PLACES: Final = {
     ("Document", "jobs"),
     ("DoctorDocument", "input"),
     ("ComparedRun", "name"),
+    ("RunFigures", "name"),
+    ("Record", "name"),
+    ("Baseline", "where"),
+    ("HistoryDocument", "where"),
+    ("TrendDocument", "where"),
 }
-"""Fields that hold a path and nothing else."""
+"""Fields that hold a path, or the address or label of something, and nothing else."""
+
+_SAID: Final = {("Record", "name"), ("Baseline", "where"), ("HistoryDocument", "where"), ("TrendDocument", "where")}
+"""Those that stand in sentences and labels as well."""
+
+_LABEL: Final = re.compile(r"(#\d+) (.*)", re.DOTALL)
+"""A run of a history, by its number and its revision or name."""
 
 _OUR_WORDS: Final = frozenset(
     {
@@ -62,22 +74,45 @@ _OUR_WORDS: Final = frozenset(
 """Fields that hold words of this package."""
 
 
-def redacted(document: _Value, redactor: Redactor) -> _Value:
+def redacted(document: _Value, redactor: Redactor, *, in_order: bool = False) -> _Value:
     """Return a copy of a document, or of a part of one, in which all foreign texts have stand-ins.
 
     Field names, the words that this package gives, and numbers stay.
+
+    Args:
+        document: What to copy.
+        redactor: Gives the stand-ins.
+        in_order: Whether stand-ins are counted in the order of the texts, wherever these stand in the document.
     """
     for text in _texts(document):
         redactor.learn(text)
     if hasattr(document, "input"):
         redactor.learn_input(str(document.input))
+    for place in _said_places(document):
+        if "://" not in place:
+            redactor.learn_place(place)
+    if in_order:
+        for text in sorted(_texts(document)):
+            redactor.text(text)
     copy: _Value = _replaced(document, redactor)
     return copy
 
 
 def _texts(value: Any) -> list[str]:
-    """All texts in a value, in order."""
-    found: list[str] = []
+    """All texts in a value."""
+    return [one for one in _parts(value) if isinstance(one, str)]
+
+
+def _said_places(value: Any) -> list[str]:
+    """The places in a value that its sentences name."""
+    return [
+        getattr(part, field) for part in _parts(value) for type_name, field in _SAID if type(part).__name__ == type_name
+    ]
+
+
+def _parts(value: Any) -> list[Any]:
+    """Everything in a value: its texts, and the structs that they are in."""
+    found: list[Any] = []
     pending = [value]
     while pending:
         one = pending.pop()
@@ -88,6 +123,7 @@ def _texts(value: Any) -> list[str]:
         elif isinstance(one, list | tuple | set | frozenset):
             pending += one
         elif _fields(one):
+            found.append(one)
             pending += [getattr(one, name) for name in _fields(one)]
     return found
 
@@ -110,13 +146,18 @@ def _replaced(value: Any, redactor: Redactor) -> Any:
         before = getattr(value, name)
         if (type_.__name__, name) in _PLACES:
             changes[name] = (
-                [redactor.place(one) for one in before] if isinstance(before, list) else redactor.place(before)
+                [_place(one, redactor) for one in before] if isinstance(before, list) else _place(before, redactor)
             )
         else:
             changes[name] = _replaced(before, redactor)
     if isinstance(value, msgspec.Struct):
         return msgspec.structs.replace(value, **changes)
     return dataclasses.replace(value, **changes)
+
+
+def _place(text: str, redactor: Redactor) -> str:
+    label = _LABEL.fullmatch(text)
+    return redactor.place(text) if label is None else f"{label[1]} {redactor.text(label[2])}"
 
 
 def _fields(value: object) -> dict[str, bool]:

@@ -147,6 +147,11 @@ class Redactor:
             self._names.setdefault(name.casefold(), self._stand_in("path", name))
             self._pattern = None
 
+    def learn_place(self, path: str) -> None:
+        """Take a path for one wherever it stands, also where it does not look like one."""
+        if not _FILE.fullmatch(_PARTS.split(path)[-1]):  # such a one is recognised, and keeps the name of its file
+            self.learn_input(path)
+
     def text(self, text: str) -> str:
         """Return a text with stand-ins in place of all that is known or recognised."""
         if not text:
@@ -158,9 +163,12 @@ class Redactor:
 
     def place(self, text: str) -> str:
         """Return the stand-in of a text that is a path, absolute or relative."""
-        if text in ("", ".", "-") or _FILE.fullmatch(text):
-            return self._named(text)
-        return self._shortened(self._named(text))
+        named = self._named(text)
+        if text in ("", ".", "-") or _FILE.fullmatch(text) or _STAND_IN.fullmatch(named):
+            return named
+        if "://" in text:
+            return self.text(text)
+        return self._shortened(named)
 
     def _know(self, kind: str, name: str) -> None:
         name = name.strip()

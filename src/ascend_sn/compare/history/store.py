@@ -58,6 +58,7 @@ class History:
         note: str | None = None,
         verdict: Verdict | None = None,
         pinned: bool = False,
+        identity: str | None = None,
     ) -> Added:
         """Record a run.
 
@@ -73,11 +74,12 @@ class History:
             note: Anything.
             verdict: What the gate said of it; null: it counts as a baseline, whatever the gate said before.
             pinned: Whether to pin it.
+            identity: What tells its capture apart (`identity_of`), where the figures do not: they hold stand-ins.
         """
         told = {"revision": revision, "branch": branch, "note": note}
         row = {
             "series": series,
-            "identity": identity_of(figures),
+            "identity": identity or identity_of(figures),
             "recorded_ns": now_ns,
             "name": figures.name,
             "verdict": verdict,
