@@ -302,9 +302,9 @@ def python_page() -> str:
         *described(ascend_sn.Run),
     ]
     for name, member in inspect.getmembers_static(ascend_sn.Run):
-        if name.startswith("_"):
-            continue
         is_property = isinstance(member, property)
+        if name.startswith("_") or not (is_property or callable(member)):
+            continue
         shown = f"`Run.{name}`" if is_property else f"`Run.{name}{_plain(inspect.signature(member))}`"
         parts.append(f"{shown}: {' '.join(described(member.fget if is_property else member))}")
     parts += [
@@ -316,6 +316,15 @@ def python_page() -> str:
         *described(analysis.absence),
         "`ascend_sn.analysis.ANALYSES` is the tuple of all registered analyses, in the order of that page.",
         f"`ascend_sn.analysis.Missing`: {' '.join(paragraphs(Missing.__doc__))}",
+        "## ascend_sn.analyze",
+        _signature("ascend_sn.analyze", ascend_sn.analyze),
+        *described(ascend_sn.analyze),
+        f"`ascend_sn.Document`: {' '.join(described(ascend_sn.Document))} Every section is described by the "
+        "[JSON Schema](analyze.schema.json).",
+        *(
+            f"`Document.{name}()`: {' '.join(described(getattr(ascend_sn.Document, name)))}"
+            for name in ("json", "markdown", "html")
+        ),
         "## ascend_sn.replay",
         "Analyses that follow the critical path of a run; see [Analyses](analyses.md#of-the-replayed-step). "
         "`Replay.of(run)` builds the graph itself.",

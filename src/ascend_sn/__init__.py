@@ -12,17 +12,35 @@ if TYPE_CHECKING:
     from ascend_sn.advisor.advise import advise
     from ascend_sn.compare.runs import compare
     from ascend_sn.report.analyzer import AnalysisProfile, Analyzer
-    from ascend_sn.store import Run, open_run as open
+    from ascend_sn.report.document import Document
+    from ascend_sn.report.opened import analyze, open_run as open
+    from ascend_sn.store import Run
 
-__all__ = ["AnalysisProfile", "Analyzer", "Run", "__version__", "advise", "analysis", "compare", "open", "replay"]
+__all__ = [
+    "AnalysisProfile",
+    "Analyzer",
+    "Document",
+    "Run",
+    "__version__",
+    "advise",
+    "analysis",
+    "analyze",
+    "compare",
+    "open",
+    "replay",
+]
 
 
 def __getattr__(name: str) -> Any:
     """Load the reading side only when it is used: the recorder imports this package in the user's process."""
-    if name == "open":
-        from ascend_sn.store import open_run
+    if name in ("analyze", "open"):
+        from ascend_sn.report import opened
 
-        return open_run
+        return opened.analyze if name == "analyze" else opened.open_run
+    if name == "Document":
+        from ascend_sn.report.document import Document
+
+        return Document
     if name == "Run":
         from ascend_sn.store import Run
 

@@ -670,6 +670,28 @@ class Document(msgspec.Struct, kw_only=True):
     timeline: StepTimeline | None = None
     findings: Findings
 
+    def json(self) -> str:
+        """Return the document as indented JSON, as `ascend-sn analyze --format json` writes it."""
+        from ascend_sn.report.as_json import json_text
+
+        return json_text(self)
+
+    def markdown(self) -> str:
+        """Return the document as Markdown."""
+        from ascend_sn.report.language import Language
+        from ascend_sn.report.markdown import markdown_text
+        from ascend_sn.report.views import View
+
+        return markdown_text(self, Language.load(self.language), View())
+
+    def html(self) -> str:
+        """Return the document as one self-contained HTML page of 3 MB at most."""
+        from ascend_sn.report.html import html_text
+        from ascend_sn.report.language import Language
+        from ascend_sn.report.views import View
+
+        return html_text(self, Language.load(self.language), View())
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the summary, all texts escaped."""
         from ascend_sn.report.notebook import document_html

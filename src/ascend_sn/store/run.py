@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from html import escape
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Run", "open_run"]
 
-_PROFILES_SHOWN: Final = 16
-
 
 class Run:
     """A run folder, opened for reading. Close it, or use it in a `with` statement.
@@ -42,7 +39,10 @@ class Run:
         db: A DuckDB connection on which every table of `model.tables` is visible.
         job: Name of the job whose profiles are visible; None where all are.
         row_count: Rows of all tables.
+        display: Makes what a notebook shows of the run, as HTML; who opens runs for people sets it.
     """
+
+    display: Callable[[Run], str] | None = None
 
     def __init__(self, path: Path, named: Input, *, job: str | None = None) -> None:
         self.path = path
@@ -108,34 +108,13 @@ class Run:
     ) -> None:
         self.close()
 
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: the profiles and what was damaged, all texts escaped."""
-        query = """
-            select rank, coalesce(device_name, device_kind) as device, format, source,
-                   (select count(*) from step where step.profile_id = profile.profile_id) as steps,
-                   (select coalesce(sum("count"), 0)::bigint from damage
-                    where damage.profile_id = profile.profile_id and severity = 'damage') as damaged
-            from profile
-            order by profile_id
-        """
-        relation = self.db.sql(query)
-        rows = relation.fetchall()
-        head = "".join(f"<th>{name}</th>" for name in relation.columns)
-        lines = ["".join(f"<td>{_escaped(cell)}</td>" for cell in row) for row in rows[:_PROFILES_SHOWN]]
-        body = "".join(f"<tr>{line}</tr>" for line in lines)
-        more = f"<p>{_PROFILES_SHOWN} of {len(rows)}</p>" if len(rows) > _PROFILES_SHOWN else ""
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"<p><strong>{_escaped(self.input.name)}</strong></p>{table}{more}"
+    def _repr_html_(self) -> str | None:
+        """Return what a notebook shows; without `display` it falls back to the plain text."""
+        return None if self.display is None else self.display(self)
 
     def __repr__(self) -> str:
         paths = ", ".join(repr(str(path)) for path in self.input.paths)
         return f"Run({paths}, profiles={len(self.manifest.profiles)})"
-
-
-def _escaped(value: object) -> str:
-    """A value as harmless HTML; what is not known is a dash."""
-    text = "-" if value is None else str(value)
-    return escape("".join(one if one.isprintable() else ascii(one)[1:-1] for one in text))
 
 
 def open_run(
