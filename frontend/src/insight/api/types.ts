@@ -1,10 +1,335 @@
 /** Answers of the server, as `docs/reference` describes them; only what the page reads. */
 
+export type Unit =
+  | "ns" | "at_ns" | "bytes" | "bytes_per_s" | "flops" | "flops_per_s" | "ratio" | "count" | "number" | "text" | "id" | "flag";
+
+export type Value = string | number | boolean | null;
+
+export interface Column {
+  name: string;
+  unit: Unit;
+}
+
+/** A page of a table. */
+export interface TableAnswer {
+  table: string;
+  columns: Column[];
+  rows: Value[][];
+  row_count: number;
+  slices: { table: string; profile: string; key: string } | null;
+  state: string;
+  reason: string;
+  turn_on: string;
+}
+
+export interface Statement {
+  text: string;
+}
+
+export interface Section {
+  collected: boolean;
+  state: string;
+  reason?: string;
+  turn_on?: string;
+}
+
+export interface Profile {
+  profile_id: number;
+  rank: number | null;
+  host: string | null;
+  device_kind: string;
+  device_id: number | null;
+  device_name: string | null;
+  format: string;
+  source: string;
+}
+
 export interface Health {
   damage_count: number;
-  silent_devices: unknown[];
+  note_count: number;
+  checks: { check: string; violations: number; checked: number | null }[];
+  score: number | null;
+  rows_checked: number;
+  ranks: {
+    present: number;
+    expected: number | null;
+    expected_is_exact: boolean;
+    profiles: number;
+    missing_ranks: number[];
+    duplicate_ranks: number[];
+    unknown_rank_count: number;
+    extra_ranks?: number[];
+  } | null;
+  silent_devices: { rank: number | null; device_kind: string }[];
+  not_collected: { table: string; column: string | null; state: string; reason: string; turn_on: string; profile_count: number }[];
+  differences?: { setting: string; usual_value: string; usual_count: number; other_value: string; other_ranks: string; other_count: number }[];
+}
+
+export interface MedianStep {
+  profile_id: number;
+  rank: number | null;
+  scope: "step" | "whole capture";
+  step_count: number;
+  step_id: number | null;
+  step: number | null;
+  window_ns: number;
+  window_min_ns: number;
+  window_max_ns: number;
+  compute_ns: number;
+  overlapped_ns: number;
+  exposed_comm_ns: number;
+  exposed_copy_ns: number;
+  free_ns: number;
+}
+
+export interface Phases {
+  profile_id: number;
+  rank: number | null;
+  window_ns: number;
+  data_ns: number;
+  forward_ns: number;
+  backward_ns: number;
+  communication_ns: number;
+  optimizer_ns: number;
+  other_ns: number;
+}
+
+export interface Gain {
+  low_ns: number;
+  expected_ns: number;
+  high_ns: number;
+  low_ratio: number;
+  expected_ratio: number;
+  high_ratio: number;
+  base_ns: number;
+  method: "replay" | "direct";
+  per?: string;
+  remarks?: string[];
+}
+
+export interface Location {
+  profile_ids?: number[];
+  ranks?: number[];
+  steps?: number[];
+  stage?: number | null;
+  group_id?: string | null;
+  streams?: string[];
+  names?: string[];
+  site?: string;
+}
+
+export interface Evidence {
+  name: string;
+  value: number | string;
+  source: string;
+  ranks?: number[];
+  steps?: number[];
+  start_ns?: number | null;
+  end_ns?: number | null;
+}
+
+export interface Finding {
+  id: string;
+  rule: string;
+  topic: string;
+  severity: "critical" | "warning" | "info";
+  grade: string | null;
+  confidence: string;
+  title: string;
+  description: string;
+  suggestion: string;
+  next_step: string;
+  location: Location;
+  evidence: Evidence[];
+  gain: Gain | null;
+  unpriced: string;
+  at_stake_ns: number | null;
+  effort: string;
+}
+
+export interface Suppressed {
+  id: string;
+  rule: string;
+  title: string;
+  description: string;
+  reason: string;
+  location: Location;
+  evidence: Evidence[];
+  gain: Gain | null;
+}
+
+export interface Plan {
+  base_ns: number;
+  steps: {
+    id: string;
+    rule: string;
+    title: string;
+    effort: string;
+    confidence: string;
+    low_ns: number;
+    expected_ns: number;
+    high_ns: number;
+    step_ns: number;
+  }[];
+}
+
+export interface Findings extends Section {
+  rows?: Finding[];
+  suppressed?: Suppressed[];
+  lacking?: { rule: string; title: string; what: string; reason: string; turn_on: string }[];
+  quiet?: string[];
+  plan?: Plan | null;
+  replay?: { observed_ns: number; base_ns: number; identity_error_ratio: number; confidence: string; remarks: string[]; refused?: string } | null;
+}
+
+export interface CriticalPath extends Section {
+  step_ns?: number | null;
+  classes?: { time_class: string; dur_ns: number; share_ratio: number }[];
+  slice_count?: number;
+  slices?: {
+    profile_id: number;
+    rank: number | null;
+    start_ns: number;
+    dur_ns: number;
+    time_class: string;
+    name: string;
+    table: string | null;
+    row_id: number | null;
+  }[];
+  remarks?: string[];
+}
+
+export interface Grade {
+  profile_id: number;
+  rank: number | null;
+  window_ns: number;
+  exposed_comm_ns: number;
+  exposed_transit_ns: number;
+  exposed_wait_ns: number;
+  exposed_idle_ns: number;
+  exposed_unknown_ns: number;
+  exposed_share_ratio: number | null;
+  exposed_transit_ratio: number | null;
+  grade: string | null;
+}
+
+export interface Operation {
+  op: string;
+  calls: number;
+  total_ns: number;
+  transit_ns: number | null;
+  wait_ns: number | null;
+  idle_ns: number | null;
+  unknown_ns: number;
+  exposed_ns: number | null;
+  size_bytes: number | null;
+}
+
+export interface Holder {
+  operator_name: string;
+  module: string | null;
+  held_bytes: number;
+  block_count: number;
+  share_ratio: number | null;
 }
 
 export interface Document {
+  input: string;
+  job: string;
+  jobs: string[];
+  capture_ns: number | null;
+  verdict: Statement[];
   health: Health;
+  profiles: Profile[];
+  steps: Section & { step_count?: number; inferred_count?: number };
+  breakdown: Section & { scope?: string; ranks?: MedianStep[]; phases?: Phases[] };
+  operators: Section & { kernel_calls?: number | null; operator_calls?: number | null; kernel_type_count?: number; operator_count?: number };
+  communication: Section & { total?: Operation | null; operations?: Operation[]; grades?: Grade[]; link_count?: number };
+  memory: Section & {
+    peaks?: { profile_id: number; rank: number | null; component: string; peak_allocated_bytes: number | null; peak_reserved_bytes: number | null }[];
+    hot_spots?: { rank: number | null; device: string; device_bytes: number; holder_count: number; holders: Holder[] } | null;
+  };
+  critical_path?: CriticalPath | null;
+  findings: Findings;
+}
+
+export interface Judgement {
+  metric: string;
+  unit: "ns" | "bytes" | "ratio";
+  change_kind: "relative" | "points";
+  worse: "up" | "down";
+  base: number;
+  candidate: number;
+  base_spread: [number, number] | null;
+  candidate_spread: [number, number] | null;
+  change: number;
+  low: number | null;
+  high: number | null;
+  limit: number | null;
+  verdict: string | null;
+}
+
+export interface Contribution {
+  kind: string;
+  name: string;
+  shapes: string | null;
+  module: string | null;
+  state: "both" | "new" | "removed";
+  base_calls: number | null;
+  candidate_calls: number | null;
+  base_total_ns: number;
+  candidate_total_ns: number;
+  delta_ns: number;
+}
+
+export interface CollectiveSide {
+  calls: number;
+  total_ns: number;
+}
+
+export interface Comparison {
+  baseline: { name: string; median_step_ns: number | null; step_count: number; size: number }[];
+  candidate: { name: string; median_step_ns: number | null; step_count: number; size: number }[];
+  verdict: string;
+  confidence: "normal" | "low";
+  decided_by: string[];
+  said: Statement[];
+  remarks: Statement[];
+  metrics: Judgement[];
+  lacking: Record<string, "baseline" | "candidate">;
+  parts: { part: string; base_ns: number; candidate_ns: number }[];
+  difference: {
+    difference_ns: number;
+    matched_by: string;
+    matched_ratio: number;
+    explained_ratio: number | null;
+    row_count: number;
+    rows: Contribution[];
+    others_ns: number;
+  } | null;
+  recoveries: { kind: string; name: string; delta_ns: number; recovered_ns: number; recovered_ratio: number; method: string; confidence: string }[];
+  operators: { kind: string; name: string; delta_ns: number; is_slower: boolean; p_value: number }[];
+  collectives: { op: string; base: CollectiveSide | null; candidate: CollectiveSide | null }[];
+}
+
+export interface Trend {
+  where: string;
+  series: string;
+  setup: string;
+  other_setup_count: number;
+  fewest: number;
+  metrics: {
+    metric: string;
+    unit: "ns" | "bytes" | "ratio";
+    points: { run: number; label: string; recorded_ns: number; value: number; verdict: string | null; pinned: boolean }[];
+    changes: { run: number; before: number; after: number; change: number; is_worse: boolean }[];
+  }[];
+}
+
+export interface CurvePart {
+  at_ns: number[];
+  allocated_bytes: (number | null)[];
+  reserved_bytes: (number | null)[];
+  active_bytes: (number | null)[];
+  recorded: number;
 }

@@ -2,6 +2,13 @@
 
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
+import { CommunicationPage } from "../pages/communication/page";
+import { ComparePage } from "../pages/compare/page";
+import { FindingsPage } from "../pages/findings/page";
+import { HealthPage } from "../pages/health/page";
+import { MemoryPage } from "../pages/memory/page";
+import { OperatorsPage } from "../pages/operators/page";
+import { OverviewPage } from "../pages/overview/page";
 import { TimelinePage } from "../timeline/page";
 import { Header } from "./header";
 import { Help } from "./help";
@@ -17,7 +24,16 @@ export interface PageProps {
   run: string;
 }
 
-const PAGE: Partial<Record<PageName, ComponentType<PageProps>>> = { timeline: TimelinePage };
+const PAGE: Record<PageName, ComponentType<PageProps>> = {
+  overview: OverviewPage,
+  timeline: TimelinePage,
+  operators: OperatorsPage,
+  communication: CommunicationPage,
+  memory: MemoryPage,
+  findings: FindingsPage,
+  compare: ComparePage,
+  health: HealthPage,
+};
 
 const PAGE_KEYS: [string, PageName][] = [
   ["o", "overview"],
@@ -60,7 +76,7 @@ function Content() {
   if (!session.value || !run) return <main id="main" class="page" aria-busy="true" />;
   if (run.state === "ready") {
     const Shown = PAGE[route.value.page];
-    return Shown ? <Shown run={run.id} /> : <main id="main" class="page" />;
+    return <Shown run={run.id} />;
   }
   return <main id="main" class="page">{run.state === "reading" ? <Reading run={run} /> : <Failed run={run} />}</main>;
 }

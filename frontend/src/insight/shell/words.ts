@@ -15,10 +15,10 @@ export function isWord(key: string): key is WordKey {
   return key in WORDS;
 }
 
-/** A text whose key is put together from a word of the data; the word itself where there is none. */
+/** A text whose key is put together from a word of the data; where there is none, the word itself. */
 export function named(family: string, word: string): string {
-  const key = `${family}.${word}`;
-  return isWord(key) ? t(key) : word;
+  const found = [word, word.replaceAll(/[_ ]/g, "-")].map((one) => `${family}.${one}`).find(isWord);
+  return found === undefined ? word.replaceAll("_", " ") : t(found);
 }
 
 export function textOf(key: WordKey, code: Language, params: Params = {}): string {

@@ -1,0 +1,78 @@
+/** Values of tables as text, and names of columns. */
+
+import { quantityText } from "../../text/quantities";
+import type { Unit, Value } from "../api/types";
+import { named, t } from "../shell/words";
+
+const MANY: readonly (readonly [number, string])[] = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+
+export function cellText(value: Value | undefined, unit: Unit): string {
+  if (value === null || value === undefined || value === "") return "-";
+  if (typeof value === "boolean") return value ? t("cell.yes") : t("cell.no");
+  if (typeof value === "string") return value;
+  switch (unit) {
+    case "ns":
+    case "at_ns":
+      return quantityText(value, "ns");
+    case "bytes":
+    case "bytes_per_s":
+    case "ratio":
+      return quantityText(value, unit);
+    case "count":
+      return value.toLocaleString("en-US", { maximumFractionDigits: 1 });
+    case "flops":
+      return scaled(value, "FLOP");
+    case "flops_per_s":
+      return scaled(value, "FLOP/s");
+    default:
+      return Number.isInteger(value) ? String(value) : value.toPrecision(3);
+  }
+}
+
+/** Signed, as a difference. */
+export function differenceText(value: Value | undefined, unit: Unit): string {
+  const text = cellText(value, unit);
+  return typeof value === "number" && value > 0 ? `+${text}` : text;
+}
+
+export function columnText(name: string): string {
+  for (const [prefix, key] of [["other_", "cell.other"], ["more_", "cell.more"]] as const) {
+    if (name.startsWith(prefix)) return t(key, { column: columnText(name.slice(prefix.length)) });
+  }
+  return named("col", name);
+}
+
+/** Words of the data that have a name of their own: kinds, causes, states. */
+export function wordText(column: string, value: Value | undefined): string | null {
+  if (typeof value !== "string") return null;
+  const families = FAMILIES[column];
+  if (families === undefined) return null;
+  return families.map((family) => named(family, value)).find((text) => text !== value.replaceAll("_", " ")) ?? value;
+}
+
+const FAMILIES: Record<string, readonly string[]> = {
+  kind: ["kind-of"],
+  phase: ["phase"],
+  direction: ["copy"],
+  host_memory: ["copy"],
+  cause: ["free-cause", "cause"],
+  pattern: ["pattern"],
+  verdict: ["leak"],
+  state: ["absent"],
+  bound: ["word"],
+  scope: ["word"],
+  origin: ["word"],
+  method: ["word"],
+  severity: ["word"],
+  bandwidth_reason: ["word"],
+  check: ["check-name"],
+};
+
+export function isNumeric(unit: Unit): boolean {
+  return unit !== "text" && unit !== "flag" && unit !== "id";
+}
+
+function scaled(value: number, unit: string): string {
+  for (const [factor, letter] of MANY) if (Math.abs(value) >= factor) return `${(value / factor).toPrecision(3)} ${letter}${unit}`;
+  return `${value.toPrecision(3)} ${unit}`;
+}

@@ -1,0 +1,77 @@
+/** Pairs of ranks as a heat map: bandwidth, share of the peak, bytes, time, waiting. The table beside it holds the figures. */
+
+import { useMemo } from "preact/hooks";
+import type { HeatChart } from "../../../report/data";
+import { useAsked } from "../../api/asked";
+import { runPath } from "../../api/client";
+import type { TableAnswer } from "../../api/types";
+import { Absent } from "../../controls/absent";
+import { Card, Choice } from "../../controls/card";
+import { ChartView } from "../../controls/chart";
+import { columnText } from "../../controls/cells";
+import { type Row, ServerTable, rowOf } from "../../controls/server-table";
+import { change, oneOf, parameters, text } from "../../shell/router";
+import { t } from "../../shell/words";
+
+const METRICS = ["bandwidth_bytes_per_s", "bandwidth_ratio", "size_bytes", "dur_ns", "mean_wait_ns"] as const;
+type Metric = (typeof METRICS)[number];
+
+const KINDS: Record<Metric, HeatChart["metrics"][number]> = {
+  bandwidth_bytes_per_s: { label: "", unit: "bytes_per_s", lowIsBad: true, wide: false },
+  bandwidth_ratio: { label: "", unit: "ratio", lowIsBad: true, wide: false },
+  size_bytes: { label: "", unit: "bytes", lowIsBad: false, wide: true },
+  dur_ns: { label: "", unit: "ns", lowIsBad: false, wide: true },
+  mean_wait_ns: { label: "", unit: "ns", lowIsBad: false, wide: true },
+};
+const MOST = 1000;
+
+export function PairsCard({ run }: { run: string }) {
+  const { metric, pairs } = parameters({ metric: oneOf<Metric>(...METRICS), pairs: text() });
+  const { value } = useAsked<TableAnswer>(runPath(run, "tables/rank_pairs"), { count: MOST });
+  const rows = useMemo(() => (value ? value.rows.map((values) => rowOf(value.columns, values)) : []), [value]);
+  const groups = [...new Set(rows.map((row) => String(row["group_id"] ?? "")))];
+  const group = groups.includes(pairs) ? pairs : (groups[0] ?? "");
+  const ofGroup = useMemo(() => rows.filter((row) => String(row["group_id"] ?? "") === group), [rows, group]);
+  const known = METRICS.filter((one) => ofGroup.some((row) => typeof row[one] === "number"));
+  const shown = known.includes(metric) ? metric : (known[0] ?? metric);
+  const chart = useMemo(() => heat(ofGroup, known), [ofGroup]);
+  return (
+    <Card title={t("comm.pairs")} note={group === "" ? t("comm.pairs-ranks") : t("comm.pairs-places")}>
+      {value && value.state !== "collected" && <Absent why={value} />}
+      {groups.length > 1 && (
+        <label class="field">
+          <span>{t("col.group_id")}</span>
+          <select value={group} onChange={(event) => change({ pairs: event.currentTarget.value })}>
+            {groups.map((one) => <option key={one} value={one}>{one || t("comm.job")}</option>)}
+          </select>
+        </label>
+      )}
+      {chart && (
+        <>
+          <Choice label={t("comm.metric")} choices={known.map((one) => [one, columnText(one)] as const)} value={shown} choose={(one) => change({ metric: one })} />
+          <p class="note">{KINDS[shown].lowIsBad ? t("comm.low-is-dark") : t("comm.high-is-dark")}</p>
+          <div class="scroll heat"><ChartView chart={chart} view={known.indexOf(shown)} title={`${t("comm.pairs")}: ${columnText(shown)}`} /></div>
+        </>
+      )}
+      {value?.state === "collected" && <ServerTable run={run} name="rank_pairs" title={t("comm.pairs")} rows={12} />}
+    </Card>
+  );
+}
+
+function heat(rows: readonly Row[], metrics: readonly Metric[]): HeatChart | null {
+  if (!rows.length || !metrics.length) return null;
+  const ends = (name: string): number[] => [...new Set(rows.map((row) => Number(row[name])))].sort((a, b) => a - b);
+  const senders = ends("src_rank");
+  const receivers = ends("dst_rank");
+  return {
+    type: "heat",
+    rows: senders.map(String),
+    columns: receivers.map(String),
+    metrics: metrics.map((one) => ({ ...KINDS[one], label: columnText(one) })),
+    cells: rows.map((row) => [
+      senders.indexOf(Number(row["src_rank"])),
+      receivers.indexOf(Number(row["dst_rank"])),
+      ...metrics.map((one) => (typeof row[one] === "number" ? (row[one] as number) : null)),
+    ]),
+  };
+}

@@ -1,0 +1,205 @@
+/** Two runs: the verdict, metrics before and after, what the difference is made of; and how metrics developed. */
+
+import { useMemo } from "preact/hooks";
+import type { StackChart } from "../../../report/data";
+import { quantityText } from "../../../text/quantities";
+import { useAsked } from "../../api/asked";
+import type { Comparison, Contribution, Judgement } from "../../api/types";
+import { Card, Legend } from "../../controls/card";
+import { ChartView } from "../../controls/chart";
+import { Page } from "../../controls/page";
+import { RowsTable } from "../../controls/rows-table";
+import { Notice } from "../../shell/notice";
+import { change, href, parameters, text } from "../../shell/router";
+import { session } from "../../shell/session";
+import { language } from "../../shell/settings";
+import { named, t } from "../../shell/words";
+import { TrendCard } from "./trend";
+
+const GOOD = new Set(["improved", "no change"]);
+
+export function ComparePage() {
+  const runs = session.value?.runs ?? [];
+  const given = parameters({ base: text(), candidate: text() });
+  const base = runs.find((run) => run.id === given.base) ?? runs[0];
+  const candidate = runs.find((run) => run.id === given.candidate && run !== base) ?? runs.find((run) => run !== base);
+  const ready = base?.state === "ready" && candidate?.state === "ready";
+  const { value, error, again } = useAsked<Comparison>(ready ? "comparison" : null, { base: base?.id, candidate: candidate?.id, lang: language.value }, true);
+  return (
+    <Page name="compare">
+      {candidate && base ? (
+        <div class="page-head">
+          <p class="sides">
+            <b>{t("compare.baseline")}</b> {base.name} <span aria-hidden="true">{"\u2192"}</span> <b>{t("compare.candidate")}</b> {candidate.name}
+          </p>
+          <div class="fields">
+            <button type="button" onClick={() => change({ base: candidate.id, candidate: base.id })}>{t("compare-page.swap")}</button>
+            <a class="to-timeline" href={href("timeline", { compare: true })}>{t("compare-page.timeline")}</a>
+          </div>
+        </div>
+      ) : (
+        <section class="card">
+          <h1>{t("page.compare")}</h1>
+          <p>{t("compare-page.one-run")} <code>ascend-sn view RUN RUN2</code></p>
+        </section>
+      )}
+      {Boolean(error) && <Notice error={error} again={again} />}
+      {ready && !value && !error && <p class="soft" role="status">{t("compare-page.comparing")}</p>}
+      {value && <Compared value={value} />}
+      {session.value?.history && <TrendCard />}
+    </Page>
+  );
+}
+
+function Compared({ value }: { value: Comparison }) {
+  const [headline, ...others] = value.said;
+  const side = (runs: Comparison["baseline"]): string => runs.map((run) => run.name).join(", ");
+  const parts = useMemo(() => partsChart(value), [value]);
+  return (
+    <>
+      <section class={`card verdict ${GOOD.has(value.verdict) ? "good" : value.verdict === "regression" ? "bad" : ""}`}>
+        <h1>{headline?.text}</h1>
+        {others.map((one) => <p key={one.text}>{one.text}</p>)}
+        {value.confidence === "low" && <p class="soft">{t("compare-page.low")}</p>}
+        {value.remarks.map((one) => <p key={one.text} class="soft">{one.text}</p>)}
+      </section>
+      {value.metrics.length > 0 && <Metrics rows={value.metrics} />}
+      {parts && (
+        <Card title={t("compare.parts")} note={t("compare.parts-note")}>
+          <Legend parts={parts.parts} />
+          <ChartView chart={parts} title={`${t("compare.parts")}: ${side(value.baseline)}, ${side(value.candidate)}`} />
+        </Card>
+      )}
+      {value.difference && <Difference difference={value.difference} />}
+      {value.recoveries.length > 0 && (
+        <Card title={t("compare-page.recoveries")} note={t("compare-page.recoveries-note")}>
+          <RowsTable
+            title={t("compare-page.recoveries")}
+            rows={value.recoveries}
+            columns={[
+              { title: t("compare-page.cause"), left: true, text: (row) => causeText(row.kind, row.name) },
+              { title: t("compare-page.added"), text: (row) => signed(row.delta_ns) },
+              { title: t("compare-page.recovered"), text: (row) => quantityText(row.recovered_ns, "ns") },
+              { title: t("col.share_ratio"), text: (row) => quantityText(row.recovered_ratio, "ratio") },
+              { title: t("findings.confidence"), left: true, text: (row) => named("confidence", row.confidence) },
+            ]}
+          />
+        </Card>
+      )}
+      {value.operators.length > 0 && (
+        <Card title={t("compare.operators")} note={t("compare.operators-note")}>
+          <RowsTable
+            title={t("compare.operators")}
+            rows={value.operators}
+            columns={[
+              { title: t("col.name"), left: true, text: (row) => row.name },
+              { title: t("compare-page.change"), text: (row) => signed(row.delta_ns) },
+              { title: t("compare-page.p"), text: (row) => row.p_value.toPrecision(2) },
+            ]}
+          />
+        </Card>
+      )}
+      {value.collectives.length > 0 && (
+        <Card title={t("compare.collectives")} note={t("compare.collectives-note")}>
+          <RowsTable
+            title={t("compare.collectives")}
+            rows={value.collectives}
+            columns={[
+              { title: t("col.op"), left: true, text: (row) => row.op },
+              { title: t("compare-page.before"), text: (row) => quantityText(row.base?.total_ns, "ns") },
+              { title: t("compare-page.after"), text: (row) => quantityText(row.candidate?.total_ns, "ns") },
+              { title: t("compare-page.calls-before"), text: (row) => quantityText(row.base?.calls, "count") },
+              { title: t("compare-page.calls-after"), text: (row) => quantityText(row.candidate?.calls, "count") },
+            ]}
+          />
+        </Card>
+      )}
+    </>
+  );
+}
+
+function Metrics({ rows }: { rows: readonly Judgement[] }) {
+  return (
+    <Card title={t("compare.before-after")} note={t("compare-page.interval-note")}>
+      <RowsTable<Judgement>
+        title={t("compare.before-after")}
+        rows={rows}
+        columns={[
+          { title: t("compare-page.metric"), left: true, text: (row) => named("compare", `metric.${row.metric.replaceAll("_", "-")}`).replace(/^metric\./, "") },
+          { title: t("compare-page.before"), text: (row) => quantityText(row.base, row.unit) },
+          { title: t("compare-page.after"), text: (row) => quantityText(row.candidate, row.unit) },
+          { title: t("compare-page.change"), text: (row) => <span class={changeClass(row)}>{changeText(row.change, row.change_kind)}</span> },
+          { title: t("compare-page.interval"), text: (row) => (row.low === null || row.high === null ? "-" : `${changeText(row.low, row.change_kind)} \u2026 ${changeText(row.high, row.change_kind)}`) },
+          { title: t("compare-page.limit"), text: (row) => (row.limit === null ? "-" : changeText(row.limit, row.change_kind)) },
+          { title: t("compare-page.verdict"), left: true, text: (row) => (row.verdict === null ? "-" : named("word", row.verdict)) },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Difference({ difference }: { difference: NonNullable<Comparison["difference"]> }) {
+  const most = Math.max(1, ...difference.rows.map((row) => Math.abs(row.delta_ns)));
+  const note = t("compare-page.difference-note", { difference: signed(difference.difference_ns), matched: named("compare", `matched.${difference.matched_by.replaceAll("_", "-")}`), shown: difference.rows.length, count: difference.row_count });
+  return (
+    <Card title={t("compare.difference")} note={note}>
+      <RowsTable<Contribution>
+        title={t("compare.difference")}
+        rows={difference.rows}
+        columns={[
+          { title: t("compare-page.cause"), left: true, text: (row) => causeText(row.kind, row.name) },
+          { title: t("col.input_shapes"), left: true, text: (row) => row.shapes ?? row.module ?? "-" },
+          { title: t("compare-page.adds"), text: (row) => signed(row.delta_ns) },
+          { title: t("compare-page.adds-drawn"), left: true, text: (row) => <DeltaBar ratio={row.delta_ns / most} /> },
+          { title: t("compare-page.before"), text: (row) => (row.state === "new" ? "-" : quantityText(row.base_total_ns, "ns")) },
+          { title: t("compare-page.after"), text: (row) => (row.state === "removed" ? "-" : quantityText(row.candidate_total_ns, "ns")) },
+          { title: t("compare-page.calls-before"), text: (row) => quantityText(row.base_calls, "count") },
+          { title: t("compare-page.calls-after"), text: (row) => quantityText(row.candidate_calls, "count") },
+          { title: t("link.timeline"), text: (row) => <a href={href("timeline", { compare: true, text: row.name })} aria-label={t("link.timeline-of", { name: row.name })}>{"\u2197"}</a> },
+        ]}
+      />
+      <p class="note">{t("compare-page.others", { time: signed(difference.others_ns) })}</p>
+    </Card>
+  );
+}
+
+/** Shorter to the left in blue, longer to the right in orange. */
+function DeltaBar({ ratio }: { ratio: number }) {
+  const width = `${50 * Math.min(1, Math.abs(ratio))}%`;
+  return (
+    <span class="delta" aria-hidden="true">
+      <span class={ratio > 0 ? "longer" : "shorter"} style={ratio > 0 ? { left: "50%", width } : { right: "50%", width }} />
+    </span>
+  );
+}
+
+function partsChart(value: Comparison): StackChart | null {
+  if (!value.parts.length) return null;
+  return {
+    type: "stack",
+    unit: "ns",
+    categories: [t("compare.baseline"), t("compare.candidate")],
+    parts: value.parts
+      .map((part) => ({ kind: part.part.replace(/_ns$/, ""), label: named("part", part.part), values: [part.base_ns, part.candidate_ns] }))
+      .filter((part) => part.values.some((one) => one > 0)),
+  };
+}
+
+function causeText(kind: string, name: string): string {
+  if (kind === "free") return t("compare-page.free", { cause: named("compare", `free.${name.replaceAll("_", "-")}`).replace(/^free\./, "") });
+  return `${named("kind-of", kind)}: ${name}`;
+}
+
+function signed(ns: number): string {
+  return `${ns > 0 ? "+" : ""}${quantityText(ns, "ns")}`;
+}
+
+function changeText(change: number, kind: Judgement["change_kind"]): string {
+  const percent = (100 * change).toFixed(Math.abs(change) < 0.1 ? 1 : 0);
+  return `${change > 0 ? "+" : ""}${percent} ${kind === "points" ? t("compare-page.points") : "%"}`;
+}
+
+function changeClass(row: Judgement): string {
+  if (row.change === 0 || row.verdict === null || row.verdict === "no change") return "";
+  return (row.change > 0) === (row.worse === "up") ? "more" : "less";
+}

@@ -1,0 +1,91 @@
+/** A curve that is zoomed, and the blocks of the range that is then in sight. */
+
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { LinesChart } from "../../../report/data";
+import { quantityText } from "../../../text/quantities";
+import { useAsked } from "../../api/asked";
+import { type Query, runPath } from "../../api/client";
+import type { CurvePart, Profile, TableAnswer } from "../../api/types";
+import { Card, Choice, Legend } from "../../controls/card";
+import { ChartView } from "../../controls/chart";
+import { columnText } from "../../controls/cells";
+import { profileText } from "../../controls/rank-select";
+import { type Row, ServerTable, rowOf } from "../../controls/server-table";
+import { change, number, oneOf, parameters, text } from "../../shell/router";
+import { t } from "../../shell/words";
+
+const LINES = ["allocated", "reserved", "active"] as const;
+const MODES = ["alive", "made", "freed"] as const;
+const SETTLED_MS = 350;
+const CURVES = 500;
+
+export function CurveCard({ run, profiles, rank }: { run: string; profiles: readonly Profile[]; rank: number | null }) {
+  const given = parameters({ component: text(), from: number(), to: number(), blocks: oneOf(...MODES) });
+  const { value: peaks } = useAsked<TableAnswer>(runPath(run, "tables/memory_peaks"), { profile: rank, count: CURVES });
+  const curves = useMemo(() => (peaks ? peaks.rows.map((values) => rowOf(peaks.columns, values)) : []), [peaks]);
+  const chosen = curves.find((row) => keyOf(row) === given.component) ?? curves[0];
+  const profile = chosen ? Number(chosen["profile_id"]) : null;
+  const component = chosen ? String(chosen["component"]) : "";
+  const range = { from_ns: given.from, to_ns: given.to };
+  const { value: curve } = useAsked<CurvePart>(chosen ? runPath(run, "memory-curve") : null, { profile, component, ...range });
+  const chart = useMemo(() => (curve && curve.at_ns.length > 1 ? lines(curve) : null), [curve]);
+  const timer = useRef(0);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const zoom = (from: number, to: number): void => {
+    clearTimeout(timer.current);
+    const [first, last] = [curve?.at_ns[0], curve?.at_ns.at(-1)];
+    if (first === undefined || last === undefined || to - from > 0.999) return;
+    timer.current = window.setTimeout(() => change({ from: Math.floor(first + from * (last - first)), to: Math.ceil(first + to * (last - first)) }), SETTLED_MS);
+  };
+  const narrowed = given.from !== null || given.to !== null;
+  return (
+    <Card title={t("memory-page.curve")} note={t("memory-page.curve-note")}>
+      <div class="fields">
+        <label class="field">
+          <span>{columnText("component")}</span>
+          <select value={chosen ? keyOf(chosen) : ""} onChange={(event) => change({ component: event.currentTarget.value, from: null, to: null })}>
+            {curves.map((row) => <option key={keyOf(row)} value={keyOf(row)}>{curveText(row, profiles)}</option>)}
+          </select>
+        </label>
+        {narrowed && (
+          <p class="filtered">
+            {t("memory-page.range", { from: quantityText(given.from, "ns"), to: quantityText(given.to, "ns") })}{" "}
+            <button type="button" onClick={() => change({ from: null, to: null })}>{t("memory-page.whole")}</button>
+          </p>
+        )}
+      </div>
+      {chart && <Legend parts={(chart.groups[0]?.lines ?? []).map((line) => ({ kind: line.kind, label: line.label }))} />}
+      {chart && <ChartView chart={chart} title={`${t("memory-page.curve")} ${component}`} height={320} onZoom={zoom} />}
+      {curve && <p class="note">{t("memory-page.points", { shown: curve.at_ns.length, count: curve.recorded })}</p>}
+      <h3>{t("memory-page.blocks")}</h3>
+      <Choice label={t("memory-page.blocks")} choices={MODES.map((mode) => [mode, t(`memory-page.${mode}`)] as const)} value={given.blocks} choose={(mode) => change({ blocks: mode })} />
+      <ServerTable run={run} name="memory_blocks" title={t("memory-page.blocks")} query={{ profile, ...blockQuery(given.blocks, given.from, given.to) }} rows={15} />
+    </Card>
+  );
+}
+
+function blockQuery(mode: (typeof MODES)[number], from: number | null, to: number | null): Query {
+  return { [`${mode}_from_ns`]: from, [`${mode}_to_ns`]: to };
+}
+
+function keyOf(row: Row): string {
+  return `${row["profile_id"]}/${row["component"]}`;
+}
+
+function curveText(row: Row, profiles: readonly Profile[]): string {
+  const profile = profiles.find((one) => one.profile_id === row["profile_id"]);
+  const most = row["peak_reserved_bytes"] ?? row["peak_allocated_bytes"] ?? row["peak_active_bytes"];
+  const size = typeof most === "number" ? `, ${quantityText(most, "bytes")}` : "";
+  return `${String(row["component"])}${profiles.length > 1 && profile ? ` \u00b7 ${profileText(profile)}` : ""}${size}`;
+}
+
+function lines(curve: CurvePart): LinesChart {
+  const found = LINES.map((kind) => ({ kind, label: columnText(`${kind}_bytes`), x: curve.at_ns, y: curve[`${kind}_bytes`] }));
+  return {
+    type: "lines",
+    xUnit: "ns",
+    unit: "bytes",
+    stepped: true,
+    groups: [{ label: "", lines: found.filter((line) => line.y.some((value) => value !== null)) }],
+  };
+}

@@ -1,0 +1,83 @@
+/** Memory over time, what lies in a chosen range, who holds the peak, and whether it leaks. */
+
+import { useMemo } from "preact/hooks";
+import type { RankingChart } from "../../../report/data";
+import { quantityText } from "../../../text/quantities";
+import type { Document, Holder } from "../../api/types";
+import { Absent } from "../../controls/absent";
+import { Card } from "../../controls/card";
+import { ChartView } from "../../controls/chart";
+import { columnText } from "../../controls/cells";
+import { DocumentPage } from "../../controls/page";
+import { RankSelect, rankText } from "../../controls/rank-select";
+import { ServerTable } from "../../controls/server-table";
+import type { PageProps } from "../../shell/app";
+import { change, number, parameters } from "../../shell/router";
+import { t } from "../../shell/words";
+import { CurveCard } from "./curve";
+
+const HOLDERS = 12;
+
+export function MemoryPage({ run }: PageProps) {
+  return <DocumentPage name="memory">{(document) => <Content run={run} document={document} />}</DocumentPage>;
+}
+
+function Content({ run, document }: { run: string; document: Document }) {
+  const { rank } = parameters({ rank: number() });
+  if (!document.memory.collected) return <><h1>{t("page.memory")}</h1><Absent why={document.memory} /></>;
+  return (
+    <>
+      <div class="page-head">
+        <h1>{t("page.memory")}</h1>
+        {document.profiles.length > 1 && (
+          <div class="fields">
+            <RankSelect label={t("rank.label")} profiles={document.profiles} value={rank} none={t("rank.all")} choose={(one) => change({ rank: one, component: null, from: null, to: null })} />
+          </div>
+        )}
+      </div>
+      <CurveCard run={run} profiles={document.profiles} rank={rank} />
+      <Peak document={document} />
+      <Card title={t("memory-page.owners")} note={t("memory-page.owners-note")}>
+        <ServerTable run={run} name="memory_owners" title={t("memory-page.owners")} query={{ profile: rank }} rows={12} />
+      </Card>
+      <Card title={t("memory-page.leaks")} note={t("memory-page.leaks-note")}>
+        <ServerTable run={run} name="memory_leaks" title={t("memory-page.leaks")} query={{ profile: rank }} rows={12} />
+        <h3>{t("memory-page.sites")}</h3>
+        <ServerTable run={run} name="leak_sites" title={t("memory-page.sites")} query={{ profile: rank }} rows={12} />
+      </Card>
+      <Card title={t("memory-page.operators")} note={t("memory-page.operators-note")}>
+        <ServerTable run={run} name="memory_operators" title={t("memory-page.operators")} query={{ profile: rank }} rows={12} />
+      </Card>
+      <Card title={t("memory-page.fragmentation")} note={t("memory-page.fragmentation-note")}>
+        <ServerTable run={run} name="fragmentation" title={t("memory-page.fragmentation")} query={{ profile: rank }} rows={12} />
+      </Card>
+      <Card title={t("memory-page.peaks")}>
+        <ServerTable run={run} name="memory_peaks" title={t("memory-page.peaks")} query={{ profile: rank }} rows={12} />
+      </Card>
+    </>
+  );
+}
+
+function Peak({ document }: { document: Document }) {
+  const spots = document.memory.hot_spots;
+  const chart = useMemo(() => (spots?.holders.length ? ranking(spots.holders.slice(0, HOLDERS)) : null), [document]);
+  if (!spots || !chart) return null;
+  const note = t("memory-page.peak-note", { device: spots.device, rank: rankText(spots.rank), size: quantityText(spots.device_bytes, "bytes") });
+  return (
+    <Card title={t("memory-page.peak")} note={note}>
+      <ChartView chart={chart} title={t("memory-page.peak")} />
+    </Card>
+  );
+}
+
+function ranking(holders: readonly Holder[]): RankingChart {
+  return {
+    type: "ranking",
+    unit: "bytes",
+    kind: "allocated",
+    label: columnText("held_bytes"),
+    rows: holders.map((one) => ({ label: one.operator_name, value: one.held_bytes, note: one.module ?? "" })),
+    cumulative: holders.map(() => null),
+    cumulativeLabel: "",
+  };
+}
