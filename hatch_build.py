@@ -46,7 +46,20 @@ WORD_CATALOGUES = "*/LC_MESSAGES/insight*.po"
 SHARED_CATALOGUE = "*/LC_MESSAGES/ascend_sn.po"
 SHARED_WORDS = (
     *("absent", "bottleneck", "cause", "check", "compare", "confidence", "copy", "damage", "effort", "free-cause"),
-    *("grade", "health", "history", "latency", "leak", "part", "path", "pattern", "per", "phase", "severity", "waiting"),
+    *(
+        "grade",
+        "health",
+        "history",
+        "latency",
+        "leak",
+        "part",
+        "path",
+        "pattern",
+        "per",
+        "phase",
+        "severity",
+        "waiting",
+    ),
 )
 """Families of texts that the page shows as reports do."""
 WORDS = FRONTEND / "src" / "generated" / "words.ts"

@@ -2,6 +2,8 @@
 
 import "../../../src/ascend_sn/report/templates/colours.css";
 import "./style/page.css";
+import "./style/controls.css";
+import "./style/pages.css";
 import { render } from "preact";
 import { App } from "./shell/app";
 import { expose } from "./shell/debug";

@@ -17,6 +17,7 @@ from ascend_sn.errors import AscendSnError, NotCollectedError, UnknownNameError,
 from ascend_sn.insight.alignment import alignment_routes
 from ascend_sn.insight.answers import LANGUAGES, ApiError, answer, failed
 from ascend_sn.insight.assets import asset_routes
+from ascend_sn.insight.documents import document_routes
 from ascend_sn.insight.marks import mark_routes
 from ascend_sn.insight.memory_curve import curve_routes
 from ascend_sn.insight.runs import Served
@@ -51,6 +52,7 @@ MAKERS: Final[tuple[RouteMaker, ...]] = (
     selection_routes,
     alignment_routes,
     mark_routes,
+    document_routes,
     _tables,
 )
 """Every module of the API; each returns its routes over the runs that are served."""
@@ -82,7 +84,14 @@ def api_routes(served: Served) -> list[Route]:
 
     def session(_request: Request) -> Response:
         """Version, languages, and how it stands with each run."""
-        return answer({"version": __version__, "languages": LANGUAGES, "runs": [run.state for run in served.runs]})
+        return answer(
+            {
+                "version": __version__,
+                "languages": LANGUAGES,
+                "runs": [run.state for run in served.runs],
+                "history": served.history is not None,
+            }
+        )
 
     return [Route("/session", session), *(route for maker in MAKERS for route in maker(served))]
 

@@ -53,8 +53,10 @@ def test_both_languages_say_the_same() -> None:
 def test_every_text_is_used() -> None:
     written = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
     words = set(re.findall(r"[\"'`]([a-z][a-z0-9_.-]+)[\"'`]", written))
-    families = set(re.findall(r"`([a-z][a-z0-9_-]*\.)\$\{", written)) | {
-        f"{name}." for name in re.findall(r"named\(\s*\"([a-z-]+)\"", written)
+    families = set(re.findall(r"`([a-z][a-z0-9_-]*\.)\$\{", written))
+    families |= {f"{name}." for name in re.findall(r"named\(\s*\"([a-z-]+)\"", written)}
+    families |= {
+        f"{name}." for line in re.findall(r": \[([a-z\", -]+)\],", written) for name in re.findall(r"[a-z-]+", line)
     }
 
     unused = {key for key in messages("en") if key not in words and not key.startswith(tuple(families))}
