@@ -4,6 +4,7 @@ export const CHUNK = 4096;
 
 export class Names {
   readonly #chunks = new Map<number, string[] | "asked">();
+  readonly #ids = new Map<string, number>();
   readonly #fetch: (chunk: number) => Promise<string[]>;
   readonly #arrived: () => void;
 
@@ -18,6 +19,19 @@ export class Names {
     const chunk = this.#chunks.get(number);
     if (chunk === undefined) this.#ask(number);
     return Array.isArray(chunk) ? (chunk[id % CHUNK] ?? "") : null;
+  }
+
+  /** The number of a name that has come, or null. */
+  idOf(name: string): number | null {
+    const known = this.#ids.get(name);
+    if (known !== undefined) return known;
+    for (const [number, chunk] of this.#chunks) {
+      const at = Array.isArray(chunk) ? chunk.indexOf(name) : -1;
+      if (at < 0) continue;
+      this.#ids.set(name, number * CHUNK + at);
+      return number * CHUNK + at;
+    }
+    return null;
   }
 
   #ask(number: number): void {

@@ -2,8 +2,7 @@
 
 import { useRef } from "preact/hooks";
 import { t } from "../shell/words";
-import { exactText } from "./axis";
-import { axisOf } from "./axis";
+import { axisOf, exactText } from "./axis";
 import { Icon, Tool } from "./icons";
 import type { Controls } from "./controls";
 import { AXIS, MINI, TOP } from "./stage";
@@ -75,15 +74,12 @@ function Lane({ row, controls }: { row: LaneRow; controls: Controls }) {
     >
       <span class="tl-label" title={row.label}>{row.label}</span>
       <span class="tl-count" title={said}>{counts ? `${short(shown)} / ${short(total)}` : short(total)}</span>
+      {row.track.depths > SHALLOW && row.track.side !== "counter" && (
+        <button type="button" class="tl-more-depths" tabIndex={-1} onClick={() => controls.deep(row.id)}>
+          {model.deep.value.has(row.id) ? t("timeline.lane.shallow") : t("timeline.lane.deep", { count: row.track.depths - SHALLOW })}
+        </button>
+      )}
       <span class="tl-lane-tools">
-        {row.track.depths > SHALLOW && row.track.side !== "counter" && (
-          <Tool
-            icon={model.deep.value.has(row.id) ? "shallow" : "deep"}
-            says={model.deep.value.has(row.id) ? t("timeline.lane.shallow") : t("timeline.lane.deep", { count: row.track.depths })}
-            act={() => controls.deep(row.id)}
-            aside
-          />
-        )}
         <Tool icon="pin" says={isPinned ? t("timeline.lane.unpin") : t("timeline.lane.pin")} pressed={isPinned} act={() => controls.pin(row.id)} aside />
         <Tool icon="hide" says={t("timeline.lane.hide")} act={() => controls.hide(row.id)} aside />
       </span>

@@ -5,10 +5,12 @@ import type { Link } from "../api/timeline";
 import type { Model, Pick } from "./model";
 import { type Look, chosenRect } from "./paint";
 import { lengthOf, timeOf, xOf } from "./scale";
-import { MINI, type Stage, TOP } from "./stage";
+import { AXIS, MINI, type Stage, TOP } from "./stage";
 import { type HeadingRow, type LaneRow, headingsOf } from "./tree";
 
 const LINKS_AT_MOST = 64;
+/** Height of labels on the axis: over the text of its ticks. */
+const TAG = MINI + AXIS / 2 - 1;
 
 interface Point {
   left: number;
@@ -65,7 +67,7 @@ function range(context: CanvasRenderingContext2D, model: Model, look: Look, widt
   context.globalAlpha = 1;
   context.fillRect(left, MINI, 1.5, height - MINI);
   context.fillRect(right - 1.5, MINI, 1.5, height - MINI);
-  tag(context, look, quantityText(lengthOf(shown), "ns"), (Math.max(0, left) + Math.min(width, right)) / 2, TOP - 10, look.accent);
+  tag(context, look, quantityText(lengthOf(shown), "ns"), (Math.max(0, left) + Math.min(width, right)) / 2, TAG, look.accent);
 }
 
 function marks(context: CanvasRenderingContext2D, model: Model, look: Look, width: number, height: number): void {
@@ -186,7 +188,7 @@ function cursor(context: CanvasRenderingContext2D, stage: Stage, model: Model, l
   context.globalAlpha = 0.55;
   context.fillRect(Math.round(at.x), TOP, 1, height - TOP);
   context.globalAlpha = 1;
-  tag(context, look, quantityText(timeOf(at.x, model.span.peek(), width), "ns"), at.x, TOP - 10, look.soft);
+  tag(context, look, quantityText(timeOf(at.x, model.span.peek(), width), "ns"), at.x, TAG, look.soft);
 }
 
 function box(context: CanvasRenderingContext2D, stage: Stage, look: Look): void {

@@ -43,6 +43,8 @@ export interface Reading {
   name: (id: number) => string | null;
   lit: number | null;
   tint: ((name: string) => string) | null;
+  /** All slices of a kind have one colour: their names say no more than it. */
+  plain?: boolean;
 }
 
 const LABEL_FROM = 36;
@@ -143,7 +145,7 @@ function paintBlock(block: Block, segment: Segment, strip: Strip, look: Look, re
       ink = look.ink;
       key = (Number.parseInt(fillStyle.slice(1), 16) + 1) * 8 + level;
     } else {
-      const number = look.palette.look(kindOf, id);
+      const number = look.palette.look(kindOf, reading.plain ? null : id);
       const paint = look.palette.paint(number);
       fillStyle = paint.fill;
       ink = paint.ink;
@@ -253,11 +255,6 @@ export function label(context: CanvasRenderingContext2D, text: string, x: number
   context.globalAlpha = 1;
   context.fillStyle = look.soft;
   context.fillText(text, x, y);
-}
-
-/** The lane of a folded part, thin. */
-export function paintSummary(context: CanvasRenderingContext2D, pieces: readonly Piece[], strip: Strip, look: Look): void {
-  paintSlices(context, pieces, { ...strip, depths: 1 }, look, { name: () => null, lit: null, tint: null });
 }
 
 export function chosenRect(start: number, dur: number, depth: number, strip: Strip): { x: number; y: number; width: number; height: number } {

@@ -47,9 +47,9 @@ export class Palette {
     this.#dark = dark;
   }
 
-  /** A small number for each look, equal for slices that look alike. */
-  look(kind: number, name: number): number {
-    return kind * SHADES.length + (scrambled(name) % SHADES.length);
+  /** A small number for each look, equal for slices that look alike; without a name it is the plain colour of the kind. */
+  look(kind: number, name: number | null): number {
+    return kind * SHADES.length + (name === null ? 0 : scrambled(name) % SHADES.length);
   }
 
   paint(look: number): Paint {

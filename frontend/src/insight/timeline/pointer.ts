@@ -41,7 +41,6 @@ export function listen(canvas: HTMLCanvasElement, parts: Parts): () => void {
     if (event.button > 1) return;
     const { offsetX: x, offsetY: y } = event;
     canvas.setPointerCapture(event.pointerId);
-    canvas.focus({ preventScroll: true });
     went = false;
     model.hover.value = null;
     if (y < MINI) {

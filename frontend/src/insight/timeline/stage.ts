@@ -218,7 +218,7 @@ export class Stage {
       if (row.open || !row.summary || !row.profile) return;
       const id = laneId(row.run, row.summary);
       this.#want(shown, row.run, id);
-      paintSlices(context, this.#loader.pieces(id), this.stripOf(row, top), this.look(row.run) ?? look, { name: () => null, lit: null, tint: null });
+      paintSlices(context, this.#loader.pieces(id), this.stripOf(row, top), this.look(row.run) ?? look, { name: () => null, lit: null, tint: null, plain: row.summary.side === "overlap" });
       return;
     }
     if (pinned) {
@@ -234,14 +234,18 @@ export class Stage {
     const strip = this.stripOf(row, top);
     const own = this.look(row.run) ?? look;
     const names = this.#model.dataOf(row.run)?.names;
-    const pick = this.#model.pick.peek();
     const drawn =
       row.track.side === "counter"
         ? paintCounter(context, pieces, strip, own, row.track.unit)
-        : paintSlices(context, pieces, strip, own, { name: (id) => names?.of(id) ?? null, lit: null, tint: this.#tint(row) });
-    if (pick && this.#model.laneOf(pick) === row.id) this.#model.lane.peek();
+        : paintSlices(context, pieces, strip, own, { name: (id) => names?.of(id) ?? null, lit: this.#lit(row.run), tint: this.#tint(row), plain: row.track.side === "overlap" });
     this.frames.rects += drawn.rects;
     this.counts.set(row.id, drawn);
+  }
+
+  /** The name of the chosen slice: all that have it are marked. */
+  #lit(run: string): number | null {
+    const name = this.#model.pick.peek()?.ref.name;
+    return name ? (this.#model.dataOf(run)?.names.idOf(name) ?? null) : null;
   }
 
   /** In a comparison kernels have the colour of their change. */
@@ -299,7 +303,7 @@ export class Stage {
       context.beginPath();
       context.rect(0, 0, width, MINI);
       context.clip();
-      paintSlices(context, this.#loader.pieces(id), strip, own, { name: () => null, lit: null, tint: null });
+      paintSlices(context, this.#loader.pieces(id), strip, own, { name: () => null, lit: null, tint: null, plain: lane.track.side === "overlap" });
       context.restore();
     }
   }
