@@ -10,7 +10,7 @@ export interface Clock {
 export interface Profile {
   profile_id: number;
   rank: number | null;
-  host: string;
+  host: string | null;
   label: string;
   device_kind: string;
   device_name: string | null;
@@ -66,7 +66,8 @@ export interface SliceDetail {
   name: string;
   kind: string;
   table: string;
-  key: string;
+  /** Null where its table names no rows. */
+  key: string | null;
   start: number;
   dur: number;
   ts_ns: string;
@@ -90,6 +91,8 @@ export interface Hits {
 }
 
 export interface SelectionRow {
+  profile_id: number;
+  track: number;
   track_label: string;
   name: string;
   kind: string;

@@ -12,7 +12,7 @@ export function AlignMenu({ controls }: { controls: Controls }) {
   const pick = model.pick.value;
   const detail = model.detail.value;
   const first = model.runs.value[0];
-  const collective = pick && detail?.table === "collective" && pick.run === first?.run ? `collective:${pick.ref.profile_id}:${detail.key}` : null;
+  const collective = pick && detail?.table === "collective" && detail.key !== null && pick.run === first?.run ? `collective:${pick.ref.profile_id}:${detail.key}` : null;
   const choice = (way: string, says: string, can = true) => (
     <label class={can ? "" : "soft"}>
       <input type="radio" name="tl-align" checked={align === way} disabled={!can} onChange={() => void aligner.by(way)} /> {says}

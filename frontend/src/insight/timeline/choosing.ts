@@ -154,7 +154,10 @@ export class Chooser {
     const next = link ?? links[++this.#linkAt % Math.max(1, links.length)];
     if (!pick || !next) return;
     model.trail.value = [...model.trail.peek().slice(-50), pick];
-    this.choose({ run: pick.run, ref: next.ref }, true);
+    const other: Pick = { run: pick.run, ref: next.ref };
+    this.choose(other);
+    this.#keepInView(other);
+    this.#mover.showBoth(model.spanOf(pick), model.spanOf(other));
   }
 
   /** Back to where a link was followed; from there the next link is the next one. */

@@ -5,6 +5,7 @@ import { getBytes, getJson, runPath } from "../api/client";
 import { Names } from "../api/names";
 import type { Step, Tracks } from "../api/timeline";
 import { decodeViewport, queryOf } from "../api/viewport";
+import { language } from "../shell/settings";
 import { Aligner } from "./aligning";
 import { Chooser } from "./choosing";
 import { Loader } from "./loader";
@@ -75,13 +76,21 @@ export class Controls {
   async load(runs: readonly { id: string; name: string }[]): Promise<void> {
     const loaded = await Promise.all(
       runs.map(async ({ id, name }): Promise<RunData> => {
-        const [tracks, steps] = await Promise.all([getJson<Tracks>(runPath(id, "tracks")), getJson<Step[]>(runPath(id, "steps"))]);
+        const [tracks, steps] = await Promise.all([getJson<Tracks>(runPath(id, "tracks"), { lang: language.peek() }), getJson<Step[]>(runPath(id, "steps"))]);
         const names = new Names((chunk) => getJson<string[]>(runPath(id, "names"), { chunk }), () => this.arrived());
         return { run: id, name, tracks, steps, names };
       }),
     );
     await this.marker.load();
     this.model.runs.value = loaded;
+  }
+
+  /** Labels of lanes in the language that the reader changed to. */
+  async relabel(): Promise<void> {
+    const lang = language.peek();
+    this.model.runs.value = await Promise.all(
+      this.model.runs.peek().map(async (run) => ({ ...run, tracks: await getJson<Tracks>(runPath(run.run, "tracks"), { lang }) })),
+    );
   }
 
   retry(): void {

@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import type { Names } from "../api/names";
 import type { Mark, Place, Profile, Ref, Selection, SliceDetail, Step, Track, Tracks } from "../api/timeline";
-import { isWord, named, t } from "../shell/words";
+import { named } from "../shell/words";
 import type { Item } from "./hit";
 import { placesOf, runShift } from "./places";
 import type { Span } from "./scale";
@@ -118,7 +118,7 @@ export class Model {
   readonly foldedNow = computed(() => this.folded.value ?? foldedAtFirst(this.lanesOfRuns.value));
 
   readonly lanesOfRuns = computed(() =>
-    this.runs.value.map((data) => ({ run: data.run, name: data.name, profiles: data.tracks.profiles, tracks: data.tracks.tracks.map(labelled) })),
+    this.runs.value.map((data) => ({ run: data.run, name: data.name, profiles: data.tracks.profiles, tracks: data.tracks.tracks })),
   );
 
   readonly tree = computed(() =>
@@ -131,9 +131,9 @@ export class Model {
 
   readonly lanes = computed(() => {
     const lanes = new Map<string, LaneOf>();
-    for (const [at, run] of this.runs.value.entries()) {
+    for (const run of this.runs.value) {
       const profiles = new Map(run.tracks.profiles.map((profile) => [profile.profile_id, profile]));
-      for (const track of this.lanesOfRuns.value[at]?.tracks ?? []) {
+      for (const track of run.tracks.tracks) {
         const profile = profiles.get(track.profile_id);
         if (profile) lanes.set(laneId(run.run, track), { run, profile, track });
       }
@@ -189,6 +189,12 @@ export class Model {
     return `${pick.run}.${pick.ref.profile_id}.${pick.ref.track}`;
   }
 
+  /** Name of a slice as it is shown; null while it is on its way. What devices do has names in the language of the reader. */
+  nameOf(run: RunData, track: Track, id: number): string | null {
+    const name = run.names.of(id);
+    return name !== null && track.side === "overlap" ? named("timeline-kind", name) : name;
+  }
+
   dataOf(run: string): RunData | null {
     return this.runs.value.find((one) => one.run === run) ?? null;
   }
@@ -197,14 +203,4 @@ export class Model {
     if (this.align.value === "none") return new Map(run.tracks.profiles.map((profile) => [profile.profile_id, 0]));
     return placesOf(run.tracks.profiles, this.aligned.value.get(run.run) ?? null);
   }
-}
-
-/** A lane with a word for what it is: the server calls it as its table does, which may be but a number, or nothing. */
-function labelled(track: Track): Track {
-  const { table, label } = track;
-  if (track.side === "counter") return track;
-  if (track.side === "overlap") return { ...track, label: named("timeline-kind", label) };
-  const key = `timeline-lane.${table}`;
-  if (label === "") return { ...track, label: named("timeline-table", table) };
-  return { ...track, label: isWord(key) ? t(key, { label }) : label };
 }

@@ -8,6 +8,8 @@ export type Direction = "zoom-in" | "zoom-out" | "left" | "right";
 const STEP = 1.35;
 const PAN = 0.18;
 const FASTER = 3;
+/** Two slices are shown together while the shorter one is not less than this part of the window. */
+const BOTH = 150;
 /** How long a key is down before it counts as held. */
 const HELD_MS = 220;
 /** Part of the way to the target that is gone in a 60th of a second. */
@@ -78,6 +80,16 @@ export class Mover {
     const now = this.#aim();
     const next = showing(now, from, to, this.#model.whole.peek());
     if (next !== now) this.go(next);
+  }
+
+  /** Shows two slices at once where both can still be seen, else the second one. */
+  showBoth(one: Span, other: Span): void {
+    const both = { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to) };
+    const shorter = Math.max(1, Math.min(lengthOf(one), lengthOf(other)));
+    const now = this.#aim();
+    if (both.from >= now.from && both.to <= now.to) return;
+    if (lengthOf(both) < BOTH * shorter) this.go(framed(both.from, both.to, this.#model.whole.peek()));
+    else this.show(other.from, other.to);
   }
 
   reset(): void {

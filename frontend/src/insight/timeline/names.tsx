@@ -8,6 +8,8 @@ import type { Controls } from "./controls";
 import { AXIS, MINI, TOP } from "./stage";
 import { type HeadingRow, type LaneRow, type Row, SHALLOW, rowsBetween } from "./tree";
 
+const STICKY = 22;
+
 export function LaneNames({ controls, width }: { controls: Controls; width: number }) {
   const { model } = controls;
   const tree = model.tree.value;
@@ -29,7 +31,7 @@ export function LaneNames({ controls, width }: { controls: Controls; width: numb
       </div>
       <div class="tl-rows" style={{ height: `${room}px` }}>
         <div class="tl-moved" style={{ transform: `translateY(${-top}px)`, height: `${tree.height}px` }}>
-          {shown.map((row) => (row.type === "lane" ? <Lane key={row.id} row={row} controls={controls} /> : <Heading key={row.id} row={row} controls={controls} />))}
+          {shown.map((row) => (row.type === "lane" ? <Lane key={row.id} row={row} controls={controls} below={top + (above ? STICKY : 0)} /> : <Heading key={row.id} row={row} controls={controls} />))}
         </div>
         {above && (
           <div class="tl-sticky" aria-hidden="true">
@@ -47,14 +49,18 @@ function Heading({ row, controls }: { row: HeadingRow; controls: Controls }) {
     <div class={`tl-heading level-${row.level} ${row.side === null ? "whose" : ""}`} style={{ top: `${row.top}px`, height: `${row.height}px` }}>
       <button type="button" aria-expanded={row.open} data-heading={row.id} onClick={() => controls.fold(row.id)} title={row.label}>
         <Icon name={row.open ? "open" : "closed"} />
-        <span class="tl-label">{row.label}</span>
+        <span class="tl-label">
+          {row.label}
+          {row.side === null && row.profile?.host && <span class="tl-host">{row.profile.host}</span>}
+        </span>
       </button>
       {!row.open && <span class="tl-count">{t("timeline.lanes", { count })}</span>}
     </div>
   );
 }
 
-function Lane({ row, controls }: { row: LaneRow; controls: Controls }) {
+/** `below` is the height down to which the lane is scrolled away: its name stays in view. */
+function Lane({ row, controls, below = 0 }: { row: LaneRow; controls: Controls; below?: number }) {
   const { model, stage } = controls;
   void model.counted.value;
   const counts = stage()?.counts.get(row.id);
@@ -62,6 +68,8 @@ function Lane({ row, controls }: { row: LaneRow; controls: Controls }) {
   const isPinned = model.pinned.value.includes(row.id);
   const isCurrent = model.lane.value === row.id;
   const shown = counts ? Math.min(counts.slices, total) : 0;
+  const away = Math.min(Math.max(0, below - row.top), row.height - 24);
+  const shift = away > 0 ? { transform: `translateY(${away}px)` } : {};
   const said = counts
     ? t("timeline.shown", { shown, total, drawn: counts.rects })
     : t("timeline.total", { count: total });
@@ -72,8 +80,8 @@ function Lane({ row, controls }: { row: LaneRow; controls: Controls }) {
       data-lane={row.id}
       onClick={() => controls.current(row.id)}
     >
-      <span class="tl-label" title={row.label}>{row.label}</span>
-      <span class="tl-count" title={said}>{counts ? `${short(shown)} / ${short(total)}` : short(total)}</span>
+      <span class="tl-label" title={row.label} style={shift}>{row.label}</span>
+      <span class="tl-count" title={said} style={shift}>{counts ? `${short(shown)} / ${short(total)}` : short(total)}</span>
       {row.track.depths > SHALLOW && row.track.side !== "counter" && (
         <button type="button" class="tl-more-depths" tabIndex={-1} onClick={() => controls.deep(row.id)}>
           {model.deep.value.has(row.id) ? t("timeline.lane.shallow") : t("timeline.lane.deep", { count: row.track.depths - SHALLOW })}

@@ -7,6 +7,7 @@ import { useBindings } from "../shell/keys";
 import { Notice } from "../shell/notice";
 import { route } from "../shell/router";
 import { session } from "../shell/session";
+import { language } from "../shell/settings";
 import { t } from "../shell/words";
 import { bindingsOf } from "./bindings";
 import { Controls } from "./controls";
@@ -36,6 +37,14 @@ export function TimelinePage({ run }: { run: string }) {
       controls.loader.clear();
     };
   }, [controls]);
+  const code = language.value;
+  useEffect(() => {
+    if (controls.model.runs.peek().length > 0) {
+      controls.relabel().catch((error: unknown) => {
+        controls.model.failure.value = error;
+      });
+    }
+  }, [code]);
   const failure = controls.model.failure.value;
   return (
     <main id="main" class="tl" tabIndex={-1}>

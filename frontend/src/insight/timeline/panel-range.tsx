@@ -5,6 +5,7 @@ import { percentText, quantityText } from "../../text/quantities";
 import type { Breakdown, SelectionRow } from "../api/timeline";
 import { named, t } from "../shell/words";
 import type { Controls } from "./controls";
+import type { LaneOf } from "./model";
 import { csvText, download } from "./csv";
 import { Tool } from "./icons";
 import { type Column, Rows, sorted } from "./rows";
@@ -31,12 +32,13 @@ export function RangePanel({ controls }: { controls: Controls }) {
   const selection = model.selection.value;
   const rows: Row[] = (selection ?? []).flatMap(({ run, found }) => found.rows.map((row) => ({ ...row, run })));
   const rowCount = (selection ?? []).reduce((all, { found }) => all + found.row_count, 0);
-  const columns = columnsOf(model.runs.value.length > 1 ? (run) => model.dataOf(run)?.name ?? run : null);
+  const placeOf = (row: Row): LaneOf | undefined => model.lanes.value.get(`${row.run}.${row.profile_id}.${row.track}`);
+  const columns = columnsOf(placeOf, model.runs.value.length > 1);
   const ordered = sorted(rows, columns, sort);
   const save = (): void =>
     download("range.csv", "text/csv", csvText(
-      ["lane", "name", "kind", "count", "total_ns", "self_ns", "mean_ns", "min_ns", "max_ns"],
-      ordered.map((row) => [row.track_label, row.name, row.kind, row.count, row.total_ns, row.self_ns, row.mean_ns, row.min_ns, row.max_ns]),
+      ["rank", "lane", "name", "kind", "count", "total_ns", "self_ns", "mean_ns", "min_ns", "max_ns"],
+      ordered.map((row) => [placeOf(row)?.profile.label ?? String(row.profile_id), row.track_label, row.name, row.kind, row.count, row.total_ns, row.self_ns, row.mean_ns, row.min_ns, row.max_ns]),
     ));
   return (
     <div class="tl-range" aria-busy={model.selecting.value}>
@@ -65,14 +67,18 @@ export function RangePanel({ controls }: { controls: Controls }) {
   );
 }
 
-function columnsOf(runName: ((run: string) => string) | null): Column<Row>[] {
+function columnsOf(placeOf: (row: Row) => LaneOf | undefined, several: boolean): Column<Row>[] {
+  const runOf = (row: Row): string => placeOf(row)?.run.name ?? row.run;
+  const rankOf = (row: Row): string => placeOf(row)?.profile.label ?? "";
+  const laneOf = (row: Row): string => placeOf(row)?.track.label ?? row.track_label;
   const time = (key: "total_ns" | "mean_ns" | "min_ns" | "max_ns", says: string): Column<Row> => ({
     key: key.replace("_ns", ""), says, right: true, cell: (row) => quantityText(row[key], "ns"), by: (row) => row[key],
   });
   return [
-    ...(runName ? [{ key: "run", says: t("timeline.column.run"), cell: (row: Row) => runName(row.run), by: (row: Row) => row.run }] : []),
+    ...(several ? [{ key: "run", says: t("timeline.column.run"), cell: runOf, by: runOf }] : []),
     { key: "name", says: t("timeline.column.name"), cell: (row) => <span class="tl-named"><Swatch kind={row.kind} />{row.name}</span>, by: (row) => row.name },
-    { key: "lane", says: t("timeline.column.lane"), cell: (row) => row.track_label, by: (row) => row.track_label },
+    { key: "rank", says: t("timeline.column.rank"), cell: rankOf, by: rankOf },
+    { key: "lane", says: t("timeline.column.lane"), cell: laneOf, by: laneOf },
     { key: "count", says: t("timeline.column.count"), right: true, cell: (row) => quantityText(row.count, "count"), by: (row) => row.count },
     time("total_ns", t("timeline.column.total")),
     { key: "self", says: t("timeline.column.self"), right: true, cell: (row) => quantityText(row.self_ns, "ns"), by: (row) => row.self_ns ?? -1 },

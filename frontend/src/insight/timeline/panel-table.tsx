@@ -24,7 +24,7 @@ export function TablePanel({ controls }: { controls: Controls }) {
   const window = { from: span.from - place, to: span.to - place };
   const items = itemsIn(loader.pieces(id), window, lengthOf(window) / Math.max(1, model.width.peek()));
   const isCounter = lane.track.side === "counter";
-  const nameOf = (item: Item): string => lane.run.names.of(item.name) ?? "\u2026";
+  const nameOf = (item: Item): string => model.nameOf(lane.run, lane.track, item.name) ?? "\u2026";
   const columns: Column<Item>[] = [
     { key: "start", says: t("timeline.slice.start"), right: true, cell: (item) => exactText(place + item.start), by: (item) => item.start },
     ...(isCounter

@@ -233,11 +233,11 @@ export class Stage {
     const pieces = this.#loader.pieces(row.id);
     const strip = this.stripOf(row, top);
     const own = this.look(row.run) ?? look;
-    const names = this.#model.dataOf(row.run)?.names;
+    const data = this.#model.dataOf(row.run);
     const drawn =
       row.track.side === "counter"
         ? paintCounter(context, pieces, strip, own, row.track.unit)
-        : paintSlices(context, pieces, strip, own, { name: (id) => names?.of(id) ?? null, lit: this.#lit(row.run), tint: this.#tint(row), plain: row.track.side === "overlap" });
+        : paintSlices(context, pieces, strip, own, { name: (id) => (data ? this.#model.nameOf(data, row.track, id) : null), lit: this.#lit(row.run), tint: this.#tint(row), plain: row.track.side === "overlap" });
     this.frames.rects += drawn.rects;
     this.counts.set(row.id, drawn);
   }

@@ -15,7 +15,7 @@ export function Tip({ controls }: { controls: Controls }) {
   const { item, lane } = hover;
   const data = model.dataOf(lane.run);
   const kind = data?.tracks.kinds[item.kind] ?? "";
-  const name = data?.names.of(item.name) ?? "\u2026";
+  const name = (data && model.nameOf(data, lane.track, item.name)) ?? "\u2026";
   const dur = item.end - item.start;
   const start = model.placeOf(lane.run, lane.profile.profile_id) + item.start;
   const isCounter = lane.track.side === "counter";

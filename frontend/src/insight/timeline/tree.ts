@@ -147,7 +147,7 @@ class Builder {
     if (!open) return;
     for (const section of sectionsOf(tracks)) {
       const key = sectionId(run, profile.profile_id, section.side, section.parent);
-      const label = [this.sideWords(section.side), section.parent].filter(Boolean).join(" \u00b7 ");
+      const label = section.parent === "" ? this.sideWords(section.side) : section.parent;
       const shown = this.#isOpen(key);
       this.#heading({ id: key, level: level + 1, label, run, profile, open: shown, side: section.side }, section.tracks, summaryOf(section.tracks));
       for (const track of shown ? section.tracks : []) {
