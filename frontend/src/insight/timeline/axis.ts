@@ -15,8 +15,8 @@ export interface Axis {
   step: number;
 }
 
-/** Labels that would differ only behind this many digits count from a base. */
-const DIGITS = 1000;
+/** Labels have three digits: where those would not tell them apart, they count from a base. */
+const DIGITS = 100;
 
 export function axisOf(span: Span, width: number, room = 110): Axis {
   const step = stepOf(lengthOf(span), Math.max(1, width / room));
