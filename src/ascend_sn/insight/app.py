@@ -66,7 +66,7 @@ def application(served: Served, *, pages: Sequence[Route] | None = None) -> Star
         yield
         served.close()
 
-    return Starlette(
+    app = Starlette(
         routes=[*(asset_routes() if pages is None else pages), Mount(API, routes=api_routes(served))],
         exception_handlers={
             ApiError: _api_error,
@@ -77,6 +77,8 @@ def application(served: Served, *, pages: Sequence[Route] | None = None) -> Star
         },
         lifespan=lifespan,
     )
+    app.router.redirect_slashes = False  # to a whole address, which is wrong behind a proxy
+    return app
 
 
 def api_routes(served: Served) -> list[Route]:

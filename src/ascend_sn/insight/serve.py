@@ -23,7 +23,7 @@ __all__ = ["Address", "Listening", "listening", "serve"]
 _CONNECTIONS: Final = 256
 """Connections at a time; a tab keeps up to six."""
 
-_HEADER_BYTES: Final = 32 * 1024
+_HEADER_BYTES: Final = 64 * 1024
 _IDLE_S: Final = 75
 _CLOSING_S: Final = 1
 _LOOPBACK: Final = "127.0.0.1"
