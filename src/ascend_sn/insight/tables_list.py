@@ -104,7 +104,7 @@ OPERATORS: Final = (
     PageTable(
         name="kernels",
         sql="""
-            select kernel.*, step.step
+            select kernel.*, block_count as core_count, step.step
             from kernel
             left join (select profile_id, step_id, step from step) step using (profile_id, step_id)
         """,
@@ -112,7 +112,7 @@ OPERATORS: Final = (
         needs=_KERNEL_NEEDS,
         columns=(
             "profile_id", "kernel_id", "rank", "name", "op_type", "kind", "core_type", "stream", "step", "ts_ns",
-            "dur_ns", "wait_ns", "block_count", "input_shapes", "input_dtypes", "output_shapes", "size_bytes",
+            "dur_ns", "wait_ns", "core_count", "input_shapes", "input_dtypes", "output_shapes", "size_bytes",
         ),
         order="dur_ns desc, profile_id, kernel_id",
         search=("name", "op_type", "core_type", "input_shapes"),
@@ -418,7 +418,7 @@ MEMORY: Final = (
             "profile_id", "rank", "component", "peak_allocated_bytes", "peak_reserved_bytes", "peak_active_bytes",
             "peak_ts_ns", "source",
         ),
-        order="greatest(peak_allocated_bytes, peak_reserved_bytes) desc nulls last, profile_id, component",
+        order="peak_allocated_bytes is null, greatest(peak_allocated_bytes, peak_reserved_bytes) desc nulls last, component",
         search=("component",),
     ),
     PageTable(
@@ -456,7 +456,7 @@ HEALTH: Final = (
         name="coverage",
         sql="select * from coverage",
         columns=("profile_id", "rank", "table_name", "column_name", "state", "reason", "turn_on"),
-        order="state, table_name, column_name nulls first, profile_id",
+        order="state = 'collected', state, table_name, column_name nulls first, profile_id",
         search=("table_name", "column_name", "state", "reason", "turn_on"),
         filters=(Filter("state", "text", "state = $state"),),
     ),

@@ -1,7 +1,7 @@
 /** A table of the server: sorted, searched and paged there; rows lead to the timeline; the whole of it is a CSV file. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { useAsked } from "../api/asked";
 import { type Query, apiUrl, runPath } from "../api/client";
 import type { Column, TableAnswer, Value } from "../api/types";
@@ -13,6 +13,7 @@ import { TimelineLink } from "./links";
 
 const PAGE_ROWS = 25;
 const SEARCH_PAUSE_MS = 250;
+const NEAR = "400px";
 
 export interface ServerTableProps {
   run: string;
@@ -35,7 +36,20 @@ export function rowOf(columns: readonly Column[], values: readonly Value[]): Row
   return Object.fromEntries(columns.map((column, at) => [column.name, values[at] ?? null]));
 }
 
-export function ServerTable({ run, name, title, query = {}, without = [], rows = PAGE_ROWS, pick, searchable = true, children }: ServerTableProps) {
+/** A table is asked for when the reader comes near it: behind it may be seconds of work. */
+export function ServerTable(props: ServerTableProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const [near, setNear] = useState(false);
+  useEffect(() => {
+    if (!place.current) return undefined;
+    const watch = new IntersectionObserver((seen) => { if (seen.some((one) => one.isIntersecting)) setNear(true); }, { rootMargin: NEAR });
+    watch.observe(place.current);
+    return () => watch.disconnect();
+  }, []);
+  return near ? <AskedTable {...props} /> : <div ref={place} class="table-place" />;
+}
+
+function AskedTable({ run, name, title, query = {}, without = [], rows = PAGE_ROWS, pick, searchable = true, children }: ServerTableProps) {
   const [sort, setSort] = useState<{ column: string; descending: boolean } | null>(null);
   const [from, setFrom] = useState(0);
   const [typed, setTyped] = useState("");
@@ -54,6 +68,7 @@ export function ServerTable({ run, name, title, query = {}, without = [], rows =
   if (error) return <Notice error={error} again={again} />;
   if (!value) return <p class="soft" role="status">{t("table.loading")}</p>;
   if (value.state !== "collected") return <Absent why={value} />;
+  if (value.row_count === 0 && !contains && !typed) return <p class="soft">{t("table.empty")}</p>;
   const shown = value.columns.map((column, at) => ({ ...column, at })).filter((column) => column.unit !== "id" && !without.includes(column.name) && !isEmpty(value, column.name));
   const turn = (column: Column): void => {
     const falling = isNumeric(column.unit);
@@ -75,7 +90,7 @@ export function ServerTable({ run, name, title, query = {}, without = [], rows =
           <thead>
             <tr>
               {shown.map((column) => (
-                <th key={column.name} scope="col" class={isNumeric(column.unit) ? "" : "left"} aria-sort={sort?.column === column.name ? (sort.descending ? "descending" : "ascending") : undefined}>
+                <th key={column.name} scope="col" class={isRight(column) ? "" : "left"} aria-sort={sort?.column === column.name ? (sort.descending ? "descending" : "ascending") : undefined}>
                   <button type="button" class="sort" onClick={() => turn(column)}>{columnText(column.name)}</button>
                 </th>
               ))}
@@ -97,7 +112,7 @@ export function ServerTable({ run, name, title, query = {}, without = [], rows =
             })}
           </tbody>
         </table>
-        {value.rows.length === 0 && <p class="soft empty">{contains ? t("table.no-match") : t("table.empty")}</p>}
+        {value.rows.length === 0 && <p class="soft empty">{t("table.no-match")}</p>}
       </div>
       {value.row_count > rows && <Pages from={from} rows={rows} count={value.row_count} go={setFrom} title={title} />}
     </div>
@@ -114,7 +129,7 @@ function Cell({ column, value }: { column: Column; value: Value | undefined }) {
     return <td class="share"><span class="share-bar" aria-hidden="true"><span style={{ width: `${Math.min(100, Math.max(0, 100 * value))}%` }} /></span>{text}</td>;
   }
   if (column.unit === "flag") return <td class={`left flag${value === true ? " on" : ""}`}>{text}</td>;
-  return <td class={`${isNumeric(column.unit) ? "" : "left"}${long ? " long" : ""}${kind}`} title={long ? text : undefined}>{long ? <span>{text}</span> : text}</td>;
+  return <td class={`${isRight(column) ? "" : "left"}${long ? " long" : ""}${kind}`} title={long ? text : undefined}>{long ? <span>{text}</span> : text}</td>;
 }
 
 function RowLink({ answer, row, name }: { answer: TableAnswer; row: Row; name: string }) {
@@ -140,6 +155,11 @@ function Pages({ from, rows, count, go, title }: { from: number; rows: number; c
       <button type="button" disabled={from >= last} onClick={() => go(last)} aria-label={t("table.last")}>{"\u21e5"}</button>
     </nav>
   );
+}
+
+/** Names made of digits stand on the left, as names do. */
+function isRight(column: Column): boolean {
+  return isNumeric(column.unit) && !["rank", "step", "step_id", "src_rank", "dst_rank", "last_rank", "sequence"].includes(column.name);
 }
 
 /** Columns in which no row of the page holds anything tell nothing. */

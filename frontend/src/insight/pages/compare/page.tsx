@@ -14,6 +14,7 @@ import { change, href, parameters, text } from "../../shell/router";
 import { session } from "../../shell/session";
 import { language } from "../../shell/settings";
 import { named, t } from "../../shell/words";
+import { metricText } from "./metric";
 import { TrendCard } from "./trend";
 
 const GOOD = new Set(["improved", "no change"]);
@@ -125,7 +126,7 @@ function Metrics({ rows }: { rows: readonly Judgement[] }) {
         title={t("compare.before-after")}
         rows={rows}
         columns={[
-          { title: t("compare-page.metric"), left: true, text: (row) => named("compare", `metric.${row.metric.replaceAll("_", "-")}`).replace(/^metric\./, "") },
+          { title: t("compare-page.metric"), left: true, text: (row) => metricText(row.metric) },
           { title: t("compare-page.before"), text: (row) => quantityText(row.base, row.unit) },
           { title: t("compare-page.after"), text: (row) => quantityText(row.candidate, row.unit) },
           { title: t("compare-page.change"), text: (row) => <span class={changeClass(row)}>{changeText(row.change, row.change_kind)}</span> },
@@ -140,7 +141,7 @@ function Metrics({ rows }: { rows: readonly Judgement[] }) {
 
 function Difference({ difference }: { difference: NonNullable<Comparison["difference"]> }) {
   const most = Math.max(1, ...difference.rows.map((row) => Math.abs(row.delta_ns)));
-  const note = t("compare-page.difference-note", { difference: signed(difference.difference_ns), matched: named("compare", `matched.${difference.matched_by.replaceAll("_", "-")}`), shown: difference.rows.length, count: difference.row_count });
+  const note = t("compare-page.difference-note", { difference: signed(difference.difference_ns), matched: named("compare", `matched.${difference.matched_by.replace(/[^a-z]+/g, "-")}`), shown: difference.rows.length, count: difference.row_count });
   return (
     <Card title={t("compare.difference")} note={note}>
       <RowsTable<Contribution>
@@ -186,7 +187,8 @@ function partsChart(value: Comparison): StackChart | null {
 }
 
 function causeText(kind: string, name: string): string {
-  if (kind === "free") return t("compare-page.free", { cause: named("compare", `free.${name.replaceAll("_", "-")}`).replace(/^free\./, "") });
+  if (kind === "free") return t("compare-page.free", { cause: named("free-cause", name) });
+  if (kind === "concurrent" || kind === "uneven") return named("kind-of", kind);
   return `${named("kind-of", kind)}: ${name}`;
 }
 

@@ -11,6 +11,7 @@ import { RowsTable } from "../../controls/rows-table";
 import { Notice } from "../../shell/notice";
 import { language } from "../../shell/settings";
 import { named, t } from "../../shell/words";
+import { metricText } from "./metric";
 
 export function TrendCard() {
   const { value, error, again } = useAsked<Trend | null>("history", { lang: language.value }, true);
@@ -24,7 +25,7 @@ export function TrendCard() {
 }
 
 function MetricTrend({ metric }: { metric: Trend["metrics"][number] }) {
-  const name = named("compare", `metric.${metric.metric.replaceAll("_", "-")}`);
+  const name = metricText(metric.metric);
   const chart = useMemo((): LinesChart => ({
     type: "lines",
     xUnit: "count",

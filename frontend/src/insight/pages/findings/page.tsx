@@ -67,23 +67,22 @@ function FindingCard({ finding, document, places, open }: { finding: Finding; do
       </div>
       <p class="worth">{worthText(finding)}</p>
       {finding.gain && <GainBar gain={finding.gain} />}
-      <p>{finding.description}</p>
-      <dl class="advice">
-        <dt>{t("findings.do")}</dt>
-        <dd>{finding.suggestion}</dd>
-        <dt>{t("findings.verify")}</dt>
-        <dd>{finding.next_step}</dd>
-        <dt>{t("findings.effort")}</dt>
-        <dd>{named("effort", finding.effort)}</dd>
-        {finding.location.site && <><dt>{t("findings.site")}</dt><dd><code>{finding.location.site}</code></dd></>}
-      </dl>
-      {finding.gain?.remarks?.map((remark) => <p key={remark} class="soft small">{remark}</p>)}
-      {finding.evidence.length > 0 && (
-        <details open={open}>
-          <summary>{t("findings.evidence", { count: finding.evidence.length })}</summary>
-          <EvidenceTable title={t("findings.evidence-of", { title: finding.title })} rows={finding.evidence} />
-        </details>
-      )}
+      <div class="finding-body">
+        <div>
+          <p>{finding.description}</p>
+          <dl class="advice">
+            <dt>{t("findings.do")}</dt>
+            <dd>{finding.suggestion}</dd>
+            <dt>{t("findings.verify")}</dt>
+            <dd>{finding.next_step}</dd>
+            <dt>{t("findings.effort")}</dt>
+            <dd>{named("effort", finding.effort)}</dd>
+            {finding.location.site && <><dt>{t("findings.site")}</dt><dd><code>{finding.location.site}</code></dd></>}
+          </dl>
+          {finding.gain?.remarks?.map((remark) => <p key={remark} class="soft small">{remark}</p>)}
+        </div>
+        {finding.evidence.length > 0 && <EvidenceTable title={t("findings.evidence-of", { title: finding.title })} rows={finding.evidence} />}
+      </div>
     </article>
   );
 }

@@ -23,25 +23,31 @@ export function OverviewPage({ run }: PageProps) {
       {(document) => (
         <>
           <div class="lead">
-            <Verdict document={document} />
+            <div class="said">
+              <Verdict document={document} />
+              <Facts document={document} />
+            </div>
             <First document={document} places={places} />
           </div>
-          <Facts document={document} />
           <BreakdownCard run={run} document={document} />
           <PhasesCard document={document} />
-          <Card title={t("overview.free")} note={t("overview.free-note")}>
-            <ServerTable run={run} name="free_time_causes" title={t("overview.free")} rows={10} />
-          </Card>
-          {document.critical_path && <PathCard path={document.critical_path} />}
-          <Card title={t("overview.mfu")} note={t("overview.mfu-note")}>
-            <ServerTable run={run} name="mfu" title={t("overview.mfu")} rows={10} searchable={false} />
-          </Card>
+          <div class="pair">
+            <Card title={t("overview.free")} note={t("overview.free-note")}>
+              <ServerTable run={run} name="free_time_causes" title={t("overview.free")} without={["scope"]} rows={10} />
+            </Card>
+            {document.critical_path && <PathCard path={document.critical_path} />}
+          </div>
           <Card title={t("overview.ranks")}>
             <ServerTable run={run} name="profiles" title={t("overview.ranks")} rows={10} />
           </Card>
-          <Card title={t("overview.groups")} note={t("overview.groups-note")}>
-            <ServerTable run={run} name="parallel_groups" title={t("overview.groups")} rows={10} />
-          </Card>
+          <div class="pair">
+            <Card title={t("overview.mfu")} note={t("overview.mfu-note")}>
+              <ServerTable run={run} name="mfu" title={t("overview.mfu")} rows={10} searchable={false} />
+            </Card>
+            <Card title={t("overview.groups")} note={t("overview.groups-note")}>
+              <ServerTable run={run} name="parallel_groups" title={t("overview.groups")} rows={10} />
+            </Card>
+          </div>
         </>
       )}
     </DocumentPage>
