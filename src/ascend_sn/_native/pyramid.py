@@ -16,6 +16,7 @@ from ascend_sn._native import _core
 
 __all__ = [
     "FACTOR",
+    "Levels",
     "Pyramid",
     "Viewport",
     "Views",
@@ -29,6 +30,8 @@ __all__ = [
 
 Int64Array = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
+
+Levels = tuple[Int64Array, Int64Array, Int64Array, Int64Array, Int64Array, Int64Array]
 
 FACTOR: Final = 16
 """Nodes that a node of the next level stands for, unless said otherwise."""
@@ -44,6 +47,7 @@ class Pyramid:
         busy: Sum of the durations below each node, from level 1 on.
         count: Number of slices below each node, from level 1 on.
         longest: Place in level 0 of the longest slice below each node, from level 1 on.
+        length: Duration of that slice, from level 1 on: it spares a look at a far place.
         offsets: Where each level begins in `start`, and the end of the last.
         factor: Nodes that a node of the next level stands for.
     """
@@ -54,6 +58,7 @@ class Pyramid:
     busy: Int64Array
     count: Int64Array
     longest: Int64Array
+    length: Int64Array
     offsets: Int64Array
     factor: int
 
@@ -129,12 +134,13 @@ def build(start: ArrayLike, end: ArrayLike, id: ArrayLike | None = None, factor:
         busy=np.empty(upper, np.int64),
         count=np.empty(upper, np.int64),
         longest=np.empty(upper, np.int64),
+        length=np.empty(upper, np.int64),
         offsets=offsets,
         factor=factor,
     )
     made.start[: len(starts)] = starts
     np.maximum(starts, ends, out=made.end[: len(starts)])
-    _core.pyramid_fill(made.start, made.end, made.busy, made.count, made.longest, made.offsets, factor)
+    _core.pyramid_fill(made.start, made.end, made.busy, made.count, made.longest, made.length, made.offsets, factor)
     return made
 
 
@@ -160,6 +166,7 @@ def query(levels: Pyramid, t0: int, t1: int, max_slices: int) -> Viewport:
         levels.busy,
         levels.count,
         levels.longest,
+        levels.length,
         levels.offsets,
         start,
         end,
@@ -183,7 +190,7 @@ def level_sizes(slices: int, factor: int = FACTOR) -> list[int]:
 
 
 def views(
-    levels: tuple[Int64Array, Int64Array, Int64Array, Int64Array, Int64Array],
+    levels: Levels,
     base: Int64Array,
     upper: Int64Array,
     slices: Int64Array,
@@ -195,9 +202,10 @@ def views(
     """Do `query` on many pyramids that lie one after another in the same arrays.
 
     Args:
-        levels: start, end, busy, count and longest of all of them, as `build` made each; may be memory-mapped.
+        levels: start, end, busy, count, longest and length of all of them, as `build` made each; may be
+            memory-mapped.
         base: Where each of the asked ones begins in start and end.
-        upper: Where each begins in busy, count and longest.
+        upper: Where each begins in busy, count, longest and length.
         slices: Slices of each.
         t0: First nanosecond of the window.
         t1: First nanosecond after the window.

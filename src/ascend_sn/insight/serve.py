@@ -75,7 +75,8 @@ def listening(host: str = _LOOPBACK, port: int = 0, base_url: str = "") -> Liste
         made = socket.create_server((host, port), family=family, backlog=128)
     except OSError as error:
         raise UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
-    made.set_inheritable(False)
+    # Answers go out at once; connections take it over from the socket that listens, asyncio does not set it on these.
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     bound = made.getsockname()[1]
     token = secrets.token_urlsafe(24)
     shown = _LOOPBACK if host == "localhost" else socket.gethostname() if host in _ANY else host

@@ -3,7 +3,7 @@
 `timeline/meta.json` lists profiles and tracks, `names.bin` holds every name once. `profile=<id>/` holds flat arrays in
 which one segment follows the other; a segment is one depth of one track. Times are ns from the profile's origin. Of a
 slice 16 bytes are its range, 4 its name, 1 its kind, 4 (8 where ids are large) the key of its row; the levels above
-add 2.7, and lanes of more than one depth 8 for self time. A slice is named by its place in the segment.
+add 3.2, and lanes of more than one depth 8 for self time. A slice is named by its place in the segment.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ascend_sn._native.pyramid import build, highest_levels
+from ascend_sn._native.pyramid import Levels, build, highest_levels
 from ascend_sn.errors import StoreError
 from ascend_sn.store.timeline_lanes import Side
 
@@ -28,7 +28,7 @@ __all__ = [
     "TimelineFiles", "Track", "write_names",
 ]  # fmt: skip
 
-TIMELINE_VERSION: Final = 1
+TIMELINE_VERSION: Final = 2
 """Version of these files; others are built anew, as all that they hold comes from the tables."""
 
 META_NAME: Final = "meta.json"
@@ -38,7 +38,7 @@ NO_PLACE: Final = -1
 _NAMES: Final = "names.bin"
 _NAME_OFFSETS: Final = "names.i64"
 _OPEN_PROFILES: Final = 48
-"""Profiles whose files are mapped at a time: each takes eleven file descriptors."""
+"""Profiles whose files are mapped at a time: each takes twelve file descriptors."""
 
 Int64Array = NDArray[np.int64]
 
@@ -82,7 +82,7 @@ class Segment(NamedTuple):
 
     Attributes:
         base: First place in `start` and `end`.
-        upper: First place in `busy`, `count` and `longest`.
+        upper: First place in `busy`, `count`, `longest` and `length`.
         slices: Number of slices.
         place: First place in `name`, `kind` and `key`.
         self_place: First place in `self_ns`; NO_PLACE where self time is the duration.
@@ -99,13 +99,14 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """The arrays of one profile, memory-mapped; see `_native.pyramid` for the first five."""
+    """The arrays of one profile, memory-mapped; see `_native.pyramid` for the first six."""
 
     start: Int64Array
     end: Int64Array
     busy: Int64Array
     count: Int64Array
     longest: Int64Array
+    length: Int64Array
     name: NDArray[np.uint32]
     kind: NDArray[np.uint8]
     key: NDArray[Any]
@@ -114,9 +115,9 @@ class Arrays:
     segments: Int64Array
 
     @property
-    def levels(self) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array, Int64Array]:
+    def levels(self) -> Levels:
         """What `_native.pyramid.views` reads."""
-        return self.start, self.end, self.busy, self.count, self.longest
+        return self.start, self.end, self.busy, self.count, self.longest, self.length
 
     def segment(self, number: int) -> Segment:
         """Return where a segment lies."""
@@ -124,8 +125,8 @@ class Arrays:
 
 
 _FILES: Final = {
-    "start": "i8", "end": "i8", "busy": "i8", "count": "i8", "longest": "i8", "name": "u4", "kind": "u1", "key": "i8",
-    "self_ns": "i8", "value": "f8", "segments": "i8",
+    "start": "i8", "end": "i8", "busy": "i8", "count": "i8", "longest": "i8", "length": "i8",
+    "name": "u4", "kind": "u1", "key": "i8", "self_ns": "i8", "value": "f8", "segments": "i8",
 }  # fmt: skip
 
 
@@ -185,7 +186,8 @@ class ProfileWriter:
 
     def _pyramid(self, start: Int64Array, end: Int64Array) -> None:
         made = build(start, end)
-        self._put(start=made.start, end=made.end, busy=made.busy, count=made.count, longest=made.longest)
+        self._put(start=made.start, end=made.end)
+        self._put(busy=made.busy, count=made.count, longest=made.longest, length=made.length)
 
     def _put(self, **arrays: NDArray[Any]) -> None:
         for name, values in arrays.items():

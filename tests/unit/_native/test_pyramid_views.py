@@ -25,7 +25,7 @@ def built(slices: Slices, factor: int = 3) -> Pyramid:
 def joined(pyramids: list[Pyramid], t0: int, t1: int, most: int, factor: int = 3) -> Views:
     levels = tuple(
         np.concatenate([np.empty(0, np.int64), *(getattr(one, name) for one in pyramids)])
-        for name in ("start", "end", "busy", "count", "longest")
+        for name in ("start", "end", "busy", "count", "longest", "length")
     )
     slices = np.array([int(one.offsets[1]) for one in pyramids], np.int64)
     base = np.concatenate([[0], np.cumsum([len(one.start) for one in pyramids])])[:-1].astype(np.int64)
@@ -65,7 +65,7 @@ def test_a_row_says_with_which_slice_it_begins() -> None:
 
 def test_arrays_that_do_not_belong_together_are_refused() -> None:
     pyramid = built([(0, 4), (5, 6), (7, 8), (9, 10)])
-    levels = pyramid.start, pyramid.end, pyramid.busy, pyramid.count, pyramid.longest
+    levels = pyramid.start, pyramid.end, pyramid.busy, pyramid.count, pyramid.longest, pyramid.length
     one = np.array([1], np.int64)
 
     for base, upper, slices in ((-one, 0 * one, 4 * one), (0 * one, 5 * one, 4 * one), (0 * one, 0 * one, 9 * one)):

@@ -5,20 +5,20 @@
 
 #define MAX_LEVELS 40
 
-/* pyramid_fill(start, end, busy, count, longest, offsets, factor): the slices of level 0 are in start and end;
- * everything else is written. `busy`, `count` and `longest` begin at level 1. */
+/* pyramid_fill(start, end, busy, count, longest, length, offsets, factor): the slices of level 0 are in start and end;
+ * everything else is written. `busy`, `count`, `longest` and `length` begin at level 1. */
 static PyObject *pyramid_fill(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
     Arrays a;
     int64_t factor;
-    if (arrays_take(&a, args, nargs, "QQQQQq", 2) < 0)
+    if (arrays_take(&a, args, nargs, "QQQQQQq", 2) < 0)
         return NULL;
-    const int64_t *offsets = array_data(&a, 5);
-    Py_ssize_t levels = array_length(&a, 5) - 1, total = array_length(&a, 0), upper = array_length(&a, 2);
-    int fits = nargs == 7 && take_int64(args[6], &factor) == 0 && factor >= 2 && levels >= 1 && levels <= MAX_LEVELS &&
+    const int64_t *offsets = array_data(&a, 6);
+    Py_ssize_t levels = array_length(&a, 6) - 1, total = array_length(&a, 0), upper = array_length(&a, 2);
+    int fits = nargs == 8 && take_int64(args[7], &factor) == 0 && factor >= 2 && levels >= 1 && levels <= MAX_LEVELS &&
                offsets[0] == 0 && offsets[levels] == total && upper == total - offsets[1] &&
-               array_length(&a, 3) == upper && array_length(&a, 4) == upper;
+               array_length(&a, 3) == upper && array_length(&a, 4) == upper && array_length(&a, 5) == upper;
     for (Py_ssize_t level = 1; fits && level < levels; level++) {
         int64_t below = offsets[level] - offsets[level - 1];
         fits = below >= 0 && offsets[level + 1] - offsets[level] == (below + factor - 1) / factor;
@@ -30,23 +30,23 @@ static PyObject *pyramid_fill(PyObject *module, PyObject *const *args, Py_ssize_
         return NULL;
     }
     int64_t *start = array_data(&a, 0), *end = array_data(&a, 1), *busy = array_data(&a, 2);
-    int64_t *count = array_data(&a, 3), *longest = array_data(&a, 4);
+    int64_t *count = array_data(&a, 3), *longest = array_data(&a, 4), *length = array_data(&a, 5);
     Py_BEGIN_ALLOW_THREADS
     for (Py_ssize_t level = 1; level < levels; level++) {
         int64_t below = offsets[level - 1], past = offsets[level];
         for (int64_t node = offsets[level]; node < offsets[level + 1]; node++) {
             int64_t first = below + (node - offsets[level]) * factor;
             int64_t last = first + factor < past ? first + factor : past;
-            int64_t up = node - offsets[1], latest = end[first], sum = 0, slices = 0, best = -1, length = -1;
+            int64_t up = node - offsets[1], latest = end[first], sum = 0, slices = 0, best = -1, most = -1;
             for (int64_t child = first; child < last; child++) {
                 int64_t under = child - offsets[1];
-                int64_t place = level == 1 ? child : longest[under];
+                int64_t here = level == 1 ? end[child] - start[child] : length[under];
                 latest = end[child] > latest ? end[child] : latest;
                 sum += level == 1 ? end[child] - start[child] : busy[under];
                 slices += level == 1 ? 1 : count[under];
-                if (end[place] - start[place] > length) {
-                    length = end[place] - start[place];
-                    best = place;
+                if (here > most) {
+                    most = here;
+                    best = level == 1 ? child : longest[under];
                 }
             }
             start[node] = start[first];
@@ -54,6 +54,7 @@ static PyObject *pyramid_fill(PyObject *module, PyObject *const *args, Py_ssize_
             busy[up] = sum;
             count[up] = slices;
             longest[up] = best;
+            length[up] = most;
         }
     }
     Py_END_ALLOW_THREADS
@@ -62,11 +63,12 @@ static PyObject *pyramid_fill(PyObject *module, PyObject *const *args, Py_ssize_
 }
 
 typedef struct {
-    const int64_t *start, *end, *busy, *count, *longest, *offsets;
+    const int64_t *start, *end, *busy, *count, *longest, *length, *offsets;
     int64_t *out_start, *out_end, *out_busy, *out_count, *out_place;
     int64_t *out_first; /* place of the first slice of each row; NULL where nobody asks */
     Py_ssize_t made, room;
     int64_t t0, t1, pixel;
+    int64_t known; /* length of the longest slice of the last row */
 } View;
 
 /* Add a node that begins with the slice `first`; what is narrower than a pixel joins its neighbour in the same pixel.
@@ -76,23 +78,26 @@ static int show(View *view, int64_t node, int level, int64_t first)
     int64_t up = node - view->offsets[1];
     int64_t start = view->start[node], end = view->end[node], place = level ? view->longest[up] : node;
     int64_t busy = level ? view->busy[up] : end - start, count = level ? view->count[up] : 1;
+    int64_t longest = level ? view->length[up] : end - start;
     Py_ssize_t last = view->made - 1;
     if (last >= 0) {
         int64_t from = view->out_start[last], length = view->out_end[last] - from;
         /* Both within one pixel of the time line, which begins at the window's start. */
         int64_t pixel_end = view->t0 + ((from - view->t0) / view->pixel + 1) * view->pixel;
         if (length < view->pixel && end - start < view->pixel && start < pixel_end) {
-            int64_t known = view->out_place[last];
             view->out_end[last] = end > view->out_end[last] ? end : view->out_end[last];
             view->out_busy[last] += busy;
             view->out_count[last] += count;
-            if (view->end[place] - view->start[place] > view->end[known] - view->start[known])
+            if (longest > view->known) {
                 view->out_place[last] = place;
+                view->known = longest;
+            }
             return 1;
         }
     }
     if (view->made == view->room)
         return 0;
+    view->known = longest;
     view->out_start[view->made] = start;
     view->out_end[view->made] = end;
     view->out_busy[view->made] = busy;
@@ -149,23 +154,23 @@ static void fill_view(View *view, int levels, int64_t factor, int64_t pixels)
         view->pixel = view->pixel > INT64_MAX / 2 ? INT64_MAX : 2 * view->pixel;
 }
 
-/* pyramid_view(start, end, busy, count, longest, offsets, out_start, out_end, out_busy, out_count, out_place,
+/* pyramid_view(start, end, busy, count, longest, length, offsets, out_start, out_end, out_busy, out_count, out_place,
  * factor, t0, t1) -> number of rows; `out_place` are places in level 0 */
 static PyObject *pyramid_view(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
     Arrays a;
     int64_t factor, t0, t1;
-    if (arrays_take(&a, args, nargs, "qqqqqqQQQQQ", 2) < 0)
+    if (arrays_take(&a, args, nargs, "qqqqqqqQQQQQ", 2) < 0)
         return NULL;
-    const int64_t *offsets = array_data(&a, 5);
-    Py_ssize_t levels = array_length(&a, 5) - 1, total = array_length(&a, 0), room = array_length(&a, 6);
+    const int64_t *offsets = array_data(&a, 6);
+    Py_ssize_t levels = array_length(&a, 6) - 1, total = array_length(&a, 0), room = array_length(&a, 7);
     Py_ssize_t upper = array_length(&a, 2);
-    int fits = nargs == 14 && take_int64(args[11], &factor) == 0 && take_int64(args[12], &t0) == 0 &&
-               take_int64(args[13], &t1) == 0 && factor >= 2 && levels >= 1 && levels <= MAX_LEVELS && offsets[0] == 0 &&
+    int fits = nargs == 15 && take_int64(args[12], &factor) == 0 && take_int64(args[13], &t0) == 0 &&
+               take_int64(args[14], &t1) == 0 && factor >= 2 && levels >= 1 && levels <= MAX_LEVELS && offsets[0] == 0 &&
                offsets[levels] == total && upper == total - offsets[1] && array_length(&a, 3) == upper &&
-               array_length(&a, 4) == upper && room >= 2 && t0 < t1 && t1 - t0 > 0;
-    for (int i = 7; fits && i < 11; i++)
+               array_length(&a, 4) == upper && array_length(&a, 5) == upper && room >= 2 && t0 < t1 && t1 - t0 > 0;
+    for (int i = 8; fits && i < 12; i++)
         fits = array_length(&a, i) == room;
     for (Py_ssize_t level = 1; fits && level < levels; level++) {
         int64_t below = offsets[level] - offsets[level - 1];
@@ -177,9 +182,9 @@ static PyObject *pyramid_view(PyObject *module, PyObject *const *args, Py_ssize_
             PyErr_SetString(PyExc_ValueError, "the arrays are not those of a pyramid, or the window is empty");
         return NULL;
     }
-    View view = {array_data(&a, 0), array_data(&a, 1), array_data(&a, 2), array_data(&a, 3), array_data(&a, 4), offsets,
-                 array_data(&a, 6), array_data(&a, 7), array_data(&a, 8), array_data(&a, 9), array_data(&a, 10),
-                 NULL, 0, room, t0, t1, 1};
+    View view = {array_data(&a, 0), array_data(&a, 1), array_data(&a, 2), array_data(&a, 3), array_data(&a, 4), array_data(&a, 5),
+                 offsets, array_data(&a, 7), array_data(&a, 8), array_data(&a, 9), array_data(&a, 10),
+                 array_data(&a, 11), NULL, 0, room, t0, t1, 1, 0};
     Py_BEGIN_ALLOW_THREADS
     /* Slices that do not overlap give at most one wide and one joined row per pixel, and one at the left edge. */
     fill_view(&view, (int)levels, factor, room > 3 ? (room - 1) / 2 : 1);
@@ -204,26 +209,27 @@ static int level_offsets(int64_t slices, int64_t factor, int64_t *offsets)
     return 0;
 }
 
-/* pyramid_views(start, end, busy, count, longest, base, upper, slices, out_start, out_end, out_busy, out_count,
+/* pyramid_views(start, end, busy, count, longest, length, base, upper, slices, out_start, out_end, out_busy, out_count,
  * out_place, out_first, out_rows, factor, t0, t1, most) -> rows in all. Many pyramids lie one after another: `base` is
- * where each begins in start and end, `upper` in busy, count and longest, `slices` the length of its level 0. At most
+ * where each begins in start and end, `upper` in the four others, `slices` the length of its level 0. At most
  * `most` rows are made of each; `out_rows` says how many. */
 static PyObject *pyramid_views(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
     Arrays a;
     int64_t factor, t0, t1, most;
-    if (arrays_take(&a, args, nargs, "qqqqqqqqQQQQQQQ", 2) < 0)
+    if (arrays_take(&a, args, nargs, "qqqqqqqqqQQQQQQQ", 2) < 0)
         return NULL;
-    const int64_t *base = array_data(&a, 5), *upper = array_data(&a, 6), *slices = array_data(&a, 7);
-    Py_ssize_t total = array_length(&a, 0), uppers = array_length(&a, 2), asked = array_length(&a, 5);
-    Py_ssize_t room = array_length(&a, 8), made = 0;
-    int64_t *rows = array_data(&a, 14);
-    int fits = nargs == 19 && take_int64(args[15], &factor) == 0 && take_int64(args[16], &t0) == 0 &&
-               take_int64(args[17], &t1) == 0 && take_int64(args[18], &most) == 0 && factor >= 2 && most >= 2 &&
+    const int64_t *base = array_data(&a, 6), *upper = array_data(&a, 7), *slices = array_data(&a, 8);
+    Py_ssize_t total = array_length(&a, 0), uppers = array_length(&a, 2), asked = array_length(&a, 6);
+    Py_ssize_t room = array_length(&a, 9), made = 0;
+    int64_t *rows = array_data(&a, 15);
+    int fits = nargs == 20 && take_int64(args[16], &factor) == 0 && take_int64(args[17], &t0) == 0 &&
+               take_int64(args[18], &t1) == 0 && take_int64(args[19], &most) == 0 && factor >= 2 && most >= 2 &&
                t0 < t1 && t1 - t0 > 0 && array_length(&a, 3) == uppers && array_length(&a, 4) == uppers &&
-               array_length(&a, 6) == asked && array_length(&a, 7) == asked && array_length(&a, 14) == asked;
-    for (int i = 9; fits && i < 14; i++)
+               array_length(&a, 5) == uppers && array_length(&a, 7) == asked && array_length(&a, 8) == asked &&
+               array_length(&a, 15) == asked;
+    for (int i = 10; fits && i < 15; i++)
         fits = array_length(&a, i) == room;
     int64_t wanted = 0, offsets[MAX_LEVELS + 1];
     for (Py_ssize_t i = 0; fits && i < asked; i++) {
@@ -244,11 +250,11 @@ static PyObject *pyramid_views(PyObject *module, PyObject *const *args, Py_ssize
         int levels = level_offsets(slices[i], factor, offsets);
         View view = {(int64_t *)array_data(&a, 0) + base[i], (int64_t *)array_data(&a, 1) + base[i],
                      (int64_t *)array_data(&a, 2) + upper[i], (int64_t *)array_data(&a, 3) + upper[i],
-                     (int64_t *)array_data(&a, 4) + upper[i], offsets,
-                     (int64_t *)array_data(&a, 8) + made, (int64_t *)array_data(&a, 9) + made,
-                     (int64_t *)array_data(&a, 10) + made, (int64_t *)array_data(&a, 11) + made,
-                     (int64_t *)array_data(&a, 12) + made, (int64_t *)array_data(&a, 13) + made,
-                     0, slices[i] < most ? slices[i] : most, t0, t1, 1};
+                     (int64_t *)array_data(&a, 4) + upper[i], (int64_t *)array_data(&a, 5) + upper[i], offsets,
+                     (int64_t *)array_data(&a, 9) + made, (int64_t *)array_data(&a, 10) + made,
+                     (int64_t *)array_data(&a, 11) + made, (int64_t *)array_data(&a, 12) + made,
+                     (int64_t *)array_data(&a, 13) + made, (int64_t *)array_data(&a, 14) + made,
+                     0, slices[i] < most ? slices[i] : most, t0, t1, 1, 0};
         if (slices[i])
             fill_view(&view, levels, factor, most > 3 ? (most - 1) / 2 : 1);
         rows[i] = view.made;
