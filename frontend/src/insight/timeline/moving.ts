@@ -30,6 +30,10 @@ export class Mover {
     this.#about = about;
   }
 
+  get moving(): boolean {
+    return this.#target !== null;
+  }
+
   /** A key went down: one step, and then on until it is released. */
   press(direction: Direction, fast: boolean, event: KeyboardEvent): void {
     if (event.repeat && !this.#calm.matches) return;

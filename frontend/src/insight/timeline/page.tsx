@@ -85,10 +85,7 @@ function Shown({ controls }: { controls: Controls }) {
       void model.tree.value;
       if (Math.abs(box.scrollTop - top) > 0.5) box.scrollTop = top;
     });
-    expose("timeline", () => ({
-      ...stage.frames, span: model.span.peek(), places: Object.fromEntries(model.places.peek()), pick: model.pick.peek(), links: model.detail.peek()?.links.length ?? null,
-      range: model.range.peek(), loading: controls.loader.busy, lanes: Object.fromEntries(stage.counts), width: model.width.peek(), scrollTop: model.scrollTop.peek(),
-    }));
+    expose("timeline", () => debugState(controls, stage));
     return () => {
       still();
       deaf();
@@ -134,4 +131,23 @@ function Shown({ controls }: { controls: Controls }) {
       <Panels controls={controls} />
     </>
   );
+}
+
+/** What tests read of the page. */
+function debugState(controls: Controls, stage: Stage): object {
+  const { model, loader, mover } = controls;
+  return {
+    ...stage.frames,
+    busy: loader.busy || mover.moving || model.selecting.peek() || (model.pick.peek() !== null && model.detail.peek() === null),
+    span: model.span.peek(),
+    places: Object.fromEntries(model.places.peek()),
+    pick: model.pick.peek(),
+    lane: model.lane.peek(),
+    links: (model.detail.peek()?.links ?? []).map((link) => link.kind),
+    range: model.range.peek(),
+    lanes: Object.fromEntries(stage.counts),
+    pinned: model.pinned.peek(),
+    width: model.width.peek(),
+    scrollTop: model.scrollTop.peek(),
+  };
 }
