@@ -1,7 +1,7 @@
 /** Takes the state of the page from its address, and writes it there. */
 
 import { effect } from "@preact/signals";
-import { type Given, change } from "../shell/router";
+import { type Given, change, parsed } from "../shell/router";
 import type { Controls } from "./controls";
 import { type LinkState, readLink, writeLink } from "./link";
 import type { Pick } from "./model";
@@ -12,13 +12,13 @@ const OWN = ["t", "slice", "range", "profile", "pin", "hide", "fold", "lanes", "
 
 export class LinkKeeper {
   readonly #controls: Controls;
-  readonly #wanted: LinkState;
+  #given: Given;
   #stop: () => void = () => undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(controls: Controls, given: Given) {
     this.#controls = controls;
-    this.#wanted = readLink(given, controls.run);
+    this.#given = given;
   }
 
   stop(): void {
@@ -28,15 +28,39 @@ export class LinkKeeper {
 
   /** Once lanes are known: shows what the address asks for, then keeps the address true. */
   async start(): Promise<void> {
-    const { model, chooser, aligner, ranger, searcher } = this.#controls;
-    const wanted = this.#wanted;
+    const moved = (): void => {
+      const { page, given } = parsed(location.hash);
+      if (page !== "timeline" || (given["run"] ?? this.#controls.run) !== this.#controls.run) return;
+      this.#given = given;
+      this.#apply().catch((error: unknown) => {
+        this.#controls.model.failure.value = error;
+      });
+    };
+    addEventListener("hashchange", moved); // not sent for what the page itself writes
+    this.#stop = () => removeEventListener("hashchange", moved);
+    await this.#apply();
+    const still = effect(() => {
+      const state = this.#state();
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.#write(state), PAUSE_MS);
+    });
+    this.#stop = () => {
+      removeEventListener("hashchange", moved);
+      still();
+    };
+  }
+
+  async #apply(): Promise<void> {
+    const { model, chooser, aligner, ranger, searcher, run: own } = this.#controls;
+    const wanted = readLink(this.#given, own);
+    clearTimeout(this.#timer);
     model.pinned.value = wanted.pinned;
     model.hidden.value = new Set(wanted.hidden);
     model.filter.value = wanted.filter;
     model.compare.value = wanted.compare;
-    if (wanted.folded) model.folded.value = new Set(wanted.folded);
+    model.folded.value = wanted.folded && new Set(wanted.folded);
     if (wanted.openProfiles) this.#openOnly(wanted.openProfiles);
-    if (wanted.align !== "") await aligner.by(wanted.align);
+    if (wanted.align !== model.align.peek()) await aligner.by(wanted.align);
     model.offsets.value = wanted.offsets;
     model.span.value = wanted.window ?? all(model.whole.peek());
     if (wanted.chosen) {
@@ -44,17 +68,12 @@ export class LinkKeeper {
       const pick: Pick = { run, ref: { profile_id: profile, track, depth, slice, start: 0, dur: 0, name: "" } };
       if (model.lanes.peek().has(model.laneOf(pick))) await chooser.open(pick, wanted.frame, wanted.window === null);
     }
-    if (wanted.find) await chooser.find(this.#controls.run, wanted.find.table, wanted.find.profile, wanted.find.key, wanted.frame || wanted.window === null);
+    if (wanted.find) await chooser.find(own, wanted.find.table, wanted.find.profile, wanted.find.key, wanted.frame || wanted.window === null);
     if (wanted.range) this.#range(wanted, ranger);
-    if (wanted.text !== "") {
+    if (wanted.text !== model.search.peek().text) {
       searcher.change({ text: wanted.text });
-      this.#controls.panel("search");
+      if (wanted.text !== "") this.#controls.panel("search");
     }
-    this.#stop = effect(() => {
-      const state = this.#state();
-      clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => this.#write(state), PAUSE_MS);
-    });
   }
 
   #range(wanted: LinkState, ranger: Controls["ranger"]): void {

@@ -12,6 +12,8 @@ export class Searcher {
   readonly #model: Model;
   readonly #chooser: Chooser;
   #asking: AbortController | null = null;
+  /** The text whose answer is shown. */
+  answered = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(model: Model, chooser: Chooser) {
@@ -74,6 +76,7 @@ export class Searcher {
       model.hits.value = from === 0 ? found : [...model.hits.peek(), ...found];
       model.hitCount.value = answers.reduce((all, answer) => all + answer.count, 0);
       if (from === 0) model.hitAt.value = -1;
+      this.answered = text;
     } catch (error) {
       if (!wasAborted(error)) model.failure.value = error;
     }

@@ -1,0 +1,392 @@
+"""The timeline of the web page in a real browser, served by a process of its own."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.opened import Opened
+from tests.browser.viewing import idle, state, viewing, visited
+from tests.shared_data import requires_shared, shared_path
+from tests.unit.formats.kineto.traces import annotation, kernel, launch, operator, write
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+SERIOUS = ("serious", "critical")
+US = 1_000
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One rank of 100 us: two operators which each launch a kernel, the first of a hostile name."""
+    folder = tmp_path_factory.mktemp("drawn")
+    path = write(
+        folder,
+        annotation("ProfilerStep#1", 0, 100),
+        operator("aten::mm", 10, 20),
+        launch(1, 15),
+        kernel(HOSTILE, 40, 20, correlation=1),
+        operator("aten::add", 45, 15),
+        launch(2, 50),
+        kernel("add_kernel", 70, 10, correlation=2),
+    )
+    with viewing(folder / "cache", path) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def two_ranks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with viewing(tmp_path_factory.mktemp("cache"), shared_path("data", "torch_npu", "text", "level1")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def cpu_only(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with viewing(tmp_path_factory.mktemp("cache"), shared_path("data", "kineto", "cpu_only")) as url:
+        yield url
+
+
+def chosen(found: Opened) -> tuple[int, str, float, float]:
+    """Profile, name, start and length (ns) of the chosen slice."""
+    ref = state(found)["pick"]["ref"]
+    return ref["profile_id"], ref["name"], ref["start"], ref["dur"]
+
+
+def press(found: Opened, *keys: str) -> None:
+    for key in keys:
+        found.page.keyboard.press(key)
+        idle(found)
+
+
+def searched(found: Opened, text: str) -> None:
+    found.page.keyboard.press("/")
+    found.page.locator("input[type=search].tl-field:focus").fill(text)
+    found.page.wait_for_function(
+        "text => window.__ascendSn.timeline().searched === text && !window.__ascendSn.timeline().busy", arg=text
+    )
+
+
+def lane_of(found: Opened, label: str) -> str:
+    lane = found.page.locator(".tl-lane", has=found.page.locator(f".tl-label:text-is('{label}')")).first
+    name = lane.get_attribute("data-lane")
+    assert name is not None
+    return str(name)
+
+
+def place_of(found: Opened, told: dict[str, Any], moment: float) -> float:
+    """Where a moment of the common time is on the screen, from the left of the page."""
+    left = found.page.locator("#tl-canvas").bounding_box()["x"]
+    span = told["span"]
+    return float(left + (moment - span["from"]) / (span["to"] - span["from"]) * told["width"])
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+@pytest.mark.parametrize("sample", ["drawn", *(pytest.param(name, marks=requires_shared) for name in ("two_ranks", "cpu_only"))])  # fmt: skip
+def test_a_run_is_drawn_without_errors_and_asks_no_one_else(
+    chromium: Any, sample: str, code: str, request: pytest.FixtureRequest
+) -> None:
+    with visited(chromium, request.getfixturevalue(sample), locale="zh-CN" if code == "zh" else "en-US") as found:
+        told = state(found)
+        language = found.page.locator("html").get_attribute("lang")
+        tools = found.page.locator("[role=toolbar]").get_attribute("aria-label")
+
+    assert (found.errors, found.requests) == ([], [])
+    assert told["rects"] > 0
+    assert (language, tools) == (("zh-CN", "时间线工具") if code == "zh" else ("en", "Tools of the timeline"))
+
+
+def test_every_lane_says_how_many_of_its_slices_are_in_the_window(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn, "#/timeline?t=0:65000") as found:
+        told = state(found)
+        stream = lane_of(found, "Stream 7")
+        expect(found.page.locator(f"[data-lane='{stream}'] .tl-count")).to_have_text("1 / 2")
+
+    assert told["lanes"][stream] == {"rects": 1, "slices": 1, "inLane": 2}
+
+
+def test_keys_alone_find_a_slice_and_follow_it_to_what_launched_it(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn) as found:
+        searched(found, "add_kernel")
+        press(found, "Enter", "Escape")
+        kernel_found = chosen(found)
+        press(found, "[")
+        before = chosen(found)
+        press(found, "Enter")
+        launched = chosen(found)
+        press(found, "e")
+        back = chosen(found)
+
+    assert kernel_found == (0, "add_kernel", 70 * US, 10 * US)
+    assert before == (0, HOSTILE, 40 * US, 20 * US)
+    assert launched[1:] in ((("cudaLaunchKernel", 15 * US, 5 * US)), ("aten::mm", 10 * US, 20 * US))
+    assert back == before
+    assert found.errors == []
+
+
+def test_a_hostile_name_is_text_and_no_more(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn) as found:
+        searched(found, "onerror")
+        press(found, "Enter")
+        found.page.locator("[role=tab]", has_text="Slice").click()
+        heading = found.page.locator("[data-slice-name]").inner_text()
+        images = found.page.locator("main img").count()
+
+    assert heading == HOSTILE
+    assert (images, found.errors, found.requests) == (0, [], [])
+
+
+def test_what_is_chosen_is_said(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn) as found:
+        searched(found, "add_kernel")
+        press(found, "Enter")
+        said = found.page.locator("[data-said]")
+        words = (said.get_attribute("aria-live"), said.inner_text().split(" \u00b7 ")[1:])
+
+    assert words == ("polite", ["Stream 7", "add_kernel", "10.0 us"])
+
+
+def test_the_window_is_moved_by_keys_and_goes_back(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn) as found:
+
+        def window() -> tuple[float, float]:
+            span = state(found)["span"]
+            return span["from"], span["to"]
+
+        whole = window()
+        press(found, "w")
+        near = window()
+        press(found, "d")
+        right = window()
+        press(found, "0")
+        again = window()
+        searched(found, "add_kernel")
+        press(found, "Enter", "Escape", "f")
+        framed = window()
+
+    assert near[1] - near[0] == pytest.approx((whole[1] - whole[0]) / 1.35)
+    assert right[0] == pytest.approx(near[0] + 0.18 * (near[1] - near[0]))
+    assert again == whole
+    assert framed == (70 * US - 1.5 * US, 80 * US + 1.5 * US)
+
+
+def test_lanes_are_gone_through_by_arrows(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn) as found:
+        found.page.locator("#tl-canvas").focus()
+        lanes = []
+        for _ in range(12):
+            press(found, "ArrowDown")
+            lanes.append(state(found)["lane"])
+        press(found, "ArrowUp")
+        above = state(found)["lane"]
+
+    seen = list(dict.fromkeys(lanes))
+    assert len(seen) >= 4
+    assert above == seen[-2]
+
+
+def test_a_range_by_keys_and_by_mouse_has_the_same_figures(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn) as found:
+        searched(found, "onerror")
+        press(found, "Enter", "Escape", "m")
+        by_keys = found.page.locator(".tl-range tbody tr:not(.tl-gap)").all_inner_texts()
+        told = state(found)
+        press(found, "Escape")
+        top = found.page.locator("#tl-canvas").bounding_box()["y"] + 40
+        found.page.mouse.move(place_of(found, told, 40 * US), top)
+        found.page.mouse.down()
+        found.page.mouse.move(place_of(found, told, 60 * US), top, steps=3)
+        found.page.mouse.up()
+        by_mouse = state(found)["range"]
+        rows = found.page.locator(".tl-range tbody tr:not(.tl-gap)").all_inner_texts()
+
+    assert told["range"] == {"from": 40 * US, "to": 60 * US, "lanes": None}
+    assert any(row.split("\t")[:4] == [HOSTILE, "rank 0", "Stream 7", "1"] or HOSTILE in row for row in by_keys)
+    assert by_mouse["from"] == pytest.approx(40 * US, abs=200)
+    assert by_mouse["to"] == pytest.approx(60 * US, abs=200)
+    assert {row.split("\t")[0] for row in rows} == {row.split("\t")[0] for row in by_keys}
+
+
+def test_a_box_takes_only_the_lanes_that_it_touches(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn) as found:
+        told = state(found)
+        stream = lane_of(found, "Stream 7")
+        box = found.page.locator(f"[data-lane='{stream}']").bounding_box()
+        found.page.mouse.move(place_of(found, told, 5 * US), box["y"] + 4)
+        found.page.mouse.down()
+        found.page.mouse.move(place_of(found, told, 95 * US), box["y"] + 12, steps=3)
+        found.page.mouse.up()
+        lanes = state(found)["range"]["lanes"]
+        names = {row.split("\t")[0] for row in found.page.locator(".tl-range tbody tr:not(.tl-gap)").all_inner_texts()}
+
+    assert lanes == [stream]
+    assert names == {HOSTILE, "add_kernel"}
+
+
+def test_marks_are_named_and_outlive_the_page(chromium: Any, drawn: str, tmp_path: Path) -> None:
+    with visited(chromium, drawn) as found:
+        searched(found, "add_kernel")
+        press(found, "Enter", "Escape", "k")
+        field = found.page.locator("[data-mark] input.tl-field:focus")
+        field.fill("slow add")
+        with found.page.expect_response(lambda reply: reply.url.endswith("/marks") and reply.request.method == "PUT"):
+            field.press("Enter")
+    with visited(chromium, drawn) as found:
+        found.page.locator("[role=tab]", has_text="Marks").click()
+        names = [one.input_value() for one in found.page.locator("[data-mark] input.tl-field").all()]
+        with found.page.expect_download() as waiting:
+            found.page.get_by_role("button", name="Save marks as JSON").click()
+        waiting.value.save_as(tmp_path / "marks.json")
+        saved = json.loads((tmp_path / "marks.json").read_text(encoding="utf-8"))
+        with found.page.expect_response(lambda reply: reply.url.endswith("/marks") and reply.request.method == "PUT"):
+            found.page.get_by_role("button", name="Remove slow add").click()
+        left = found.page.locator("[data-mark]").count()
+
+    assert names == ["slow add"]
+    assert [(mark["name"], mark["from"], mark["to"]) for mark in saved] == [("slow add", 70 * US, 80 * US)]
+    assert left == 0
+
+
+def test_an_address_shows_the_same_to_somebody_else(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn) as found:
+        searched(found, "add_kernel")
+        press(found, "Enter", "Escape", "p", "m", "w")
+        found.page.wait_for_function(
+            "() => ['t=', 'slice=', 'range=', 'pin='].every(part => location.hash.includes(part))"
+        )
+        before = state(found)
+        found.page.wait_for_function(
+            "from => Math.abs(Number(/t=([^:]+):/.exec(decodeURIComponent(location.hash))[1]) - from) < 0.01",
+            arg=before["span"]["from"],
+        )
+        place = found.page.evaluate("location.hash")
+    with visited(chromium, drawn, place) as found:
+        after = state(found)
+
+    assert after["pick"] == before["pick"]
+    assert after["range"] == before["range"]
+    assert after["pinned"] == before["pinned"] == [before["lane"]]
+    assert after["span"] == pytest.approx(before["span"], abs=0.01)
+
+
+def test_a_row_of_a_table_is_shown_on_the_timeline(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn, "#/timeline?find=kernel:0:1&frame=1") as found:
+        told = state(found)
+
+    assert told["pick"]["ref"]["name"] == "add_kernel"
+    assert told["span"] == {"from": 68.5 * US, "to": 81.5 * US}
+
+
+def test_the_table_beside_the_canvas_holds_what_is_drawn(chromium: Any, drawn: str, tmp_path: Path) -> None:
+    with visited(chromium, drawn, "#/timeline?find=kernel:0:0") as found:
+        press(found, "0", "t")
+        names = found.page.locator(".tl-twin tbody tr:not(.tl-gap) td:nth-child(2)").all_inner_texts()
+        with found.page.expect_download() as waiting:
+            found.page.get_by_role("button", name="Save as CSV").click()
+        waiting.value.save_as(tmp_path / "lane.csv")
+        with (tmp_path / "lane.csv").open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+
+    assert names == [HOSTILE, "add_kernel"]
+    assert [(row["name"], row["start_ns"], row["end_ns"], row["count"]) for row in rows] == [
+        (HOSTILE, "40000", "60000", "1"), ("add_kernel", "70000", "80000", "1"),
+    ]  # fmt: skip
+
+
+def test_lanes_are_filtered_pinned_hidden_and_folded(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn) as found:
+        stream = lane_of(found, "Stream 7")
+        everything = found.page.locator(".tl-lane").count()
+        found.page.locator(".tl-filter").fill("stream")
+        filtered = found.page.locator(".tl-lane").evaluate_all("all => all.map(one => one.dataset.lane)")
+        found.page.locator(".tl-filter").fill("")
+        found.page.locator(f"[data-lane='{stream}']").click()
+        press(found, "p")
+        pinned = found.page.locator(".tl-pinned .tl-lane").count()
+        press(found, "p", "h")
+        hidden = found.page.locator(f"[data-lane='{stream}']").count()
+        found.page.get_by_role("button", name="Show hidden lanes").first.click()
+        shown = found.page.locator(f"[data-lane='{stream}']").count()
+        found.page.locator(".tl-heading.whose button").first.press("Enter")
+        folded = found.page.locator(".tl-lane").count()
+
+    assert everything >= 4
+    assert filtered == [stream]
+    assert (pinned, hidden, shown, folded) == (1, 0, 1, 0)
+
+
+@requires_shared
+def test_a_search_finds_as_many_slices_as_the_files_hold(chromium: Any, two_ranks: str) -> None:
+    text, held = "TransDataSpecial_TransData", 0
+    for path in sorted(shared_path("data", "torch_npu", "text", "level1").glob("*/*/kernel_details.csv")):
+        with path.open(newline="", encoding="utf-8") as file:
+            held += sum(text in row["Name"] for row in csv.DictReader(file))
+
+    with visited(chromium, two_ranks) as found:
+        searched(found, text)
+        count = found.page.locator("[data-hits]").get_attribute("data-hits")
+        press(found, "Enter", "Escape", "n", "n")
+        third = found.page.locator(".tl-search [role=status]").inner_text()
+        press(found, "N")
+        second = found.page.locator(".tl-search [role=status]").inner_text()
+        name = chosen(found)[1]
+
+    assert held > 0
+    assert count == str(held)
+    assert third.endswith(f"3 / {held}")
+    assert second.endswith(f"2 / {held}")
+    assert text in name
+
+
+@requires_shared
+def test_a_collective_leads_to_the_other_rank_and_ranks_meet_at_its_end(chromium: Any, two_ranks: str) -> None:
+    with visited(chromium, two_ranks, "#/timeline?find=collective:0:0&frame=1") as found:
+        first = state(found)
+        found.page.locator("[data-link=collective]").first.click()
+        other = state(found)
+        found.page.locator("summary", has_text="Align").click()
+        found.page.get_by_label("At the chosen collective").check()
+        found.page.wait_for_function("() => location.hash.includes('align=collective')")
+        places = state(found)["places"]
+
+    one, two = first["pick"]["ref"], other["pick"]["ref"]
+    assert (one["profile_id"], two["profile_id"]) == (0, 1)
+    assert places["a.0"] + one["start"] + one["dur"] == places["a.1"] + two["start"] + two["dur"]
+
+
+@requires_shared
+def test_a_rank_is_moved_so_that_two_slices_begin_together(chromium: Any, two_ranks: str) -> None:
+    with visited(chromium, two_ranks, "#/timeline?find=kernel:0:10&frame=1") as found:
+        base = state(found)["pick"]["ref"]
+        press(found, "l")
+        found.page.evaluate("() => { location.hash = '#/timeline?find=kernel:1:20&frame=1' }")
+        found.page.wait_for_function("() => window.__ascendSn.timeline().pick.ref.profile_id === 1")
+        moved = state(found)["pick"]["ref"]
+        press(found, "l")
+        places = state(found)["places"]
+
+    assert places["a.1"] + moved["start"] == places["a.0"] + base["start"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("panel", ["Slice", "Range", "Search", "Marks", "Table"])
+def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
+    chromium: Any, axe: str, drawn: str, scheme: str, panel: str
+) -> None:
+    with visited(chromium, drawn, "#/timeline?find=kernel:0:1", color_scheme=scheme, bypass_csp=True) as found:
+        press(found, "m", "k")
+        found.page.locator("[data-mark] input.tl-field:focus").press("Enter")
+        searched(found, "kernel")
+        found.page.locator("[role=tab]", has_text=panel).click()
+        idle(found)
+        found.page.evaluate(axe)
+        violations = found.page.evaluate("async () => (await axe.run(document)).violations")
+        found.page.evaluate("async () => fetch('api/v1/runs/a/marks', {method: 'PUT', body: '[]', headers: {'Content-Type': 'application/json'}})")  # fmt: skip
+
+    assert [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in violations if one["impact"] in SERIOUS] == []
