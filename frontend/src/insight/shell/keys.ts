@@ -38,6 +38,7 @@ export function useBindings(added: readonly Binding[]): void {
 export function startKeys(): void {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.altKey || ["Shift", "Control", "Meta"].includes(event.key)) return;
+    if (["Enter", " "].includes(event.key) && isControl(event.target)) return; // what has the focus is pressed
     const pressed = nameOf(event);
     const sequence = begun && event.timeStamp - begunAt < SEQUENCE_MS ? `${begun} ${pressed}` : "";
     begun = "";
@@ -64,6 +65,10 @@ export function nameOf(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey">
 
 function modal(): boolean {
   return document.querySelector("dialog[open]") !== null;
+}
+
+function isControl(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest("a[href], button, summary, input, select") !== null;
 }
 
 function isTyping(target: EventTarget | null): boolean {

@@ -24,14 +24,16 @@ export class Aligner {
       return;
     }
     const query = kind === "collective" ? { by: kind, profile, collective: key.join(":") } : { by: kind };
+    const before = model.align.peek();
+    model.align.value = way;
     const runs = kind === "collective" ? model.runs.peek().slice(0, 1) : model.runs.peek();
     try {
       const answers = await Promise.all(
         runs.map(async ({ run }) => [run, (await getJson<{ places: Place[] }>(runPath(run, "alignment"), query)).places] as const),
       );
-      model.aligned.value = new Map(answers);
-      model.align.value = way;
+      if (model.align.peek() === way) model.aligned.value = new Map(answers);
     } catch (error) {
+      model.align.value = before;
       model.failure.value = error;
     }
   }

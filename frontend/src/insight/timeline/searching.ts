@@ -71,7 +71,7 @@ export class Searcher {
       );
       if (this.#asking !== asking) return;
       const found = answers.flatMap(({ run, hits }) =>
-        hits.map((hit): Found => ({ run, ref: hit, profileLabel: hit.profile_label, trackLabel: hit.track_label })),
+        hits.map(({ profile_label: profileLabel, track_label: trackLabel, ...ref }): Found => ({ run, ref, profileLabel, trackLabel })),
       );
       model.hits.value = from === 0 ? found : [...model.hits.peek(), ...found];
       model.hitCount.value = answers.reduce((all, answer) => all + answer.count, 0);
