@@ -22,6 +22,7 @@ __all__ = [
     "NotCollectedError",
     "NotComparableError",
     "NotParsedError",
+    "NothingChosenError",
     "ProfilerError",
     "ProfilerPathError",
     "ProfilerStateError",
@@ -88,6 +89,10 @@ class FormatError(InputError):
 
 class EmptyInputError(InputError):
     """The input was read and holds no timed events."""
+
+
+class NothingChosenError(InputError):
+    """A shard of an input for which no capture is left: there are more shards than captures."""
 
 
 class NotParsedError(InputError):

@@ -62,7 +62,7 @@ from ascend_sn.analysis import (
     throughput_sweep as _throughput_sweep,
     utilisation_map as _utilisation_map,
 )
-from ascend_sn.analysis.registry import Analysis, Missing, evaluate, missing_needs
+from ascend_sn.analysis.registry import Analysis, Missing, evaluate, is_summarised, missing_needs
 from ascend_sn.analysis.relations import Result
 from ascend_sn.errors import NotCollectedError, UnknownNameError
 from ascend_sn.store import Run
@@ -160,7 +160,7 @@ def absence(run: Run, name: str) -> Missing | None:
     if analysis is None:
         nearest = next(iter(get_close_matches(name, BY_NAME, n=1)), None)
         raise UnknownNameError("analysis", name, tuple(BY_NAME), nearest)
-    return missing_needs(analysis.needs, run.db)
+    return None if is_summarised(analysis, run.db) else missing_needs(analysis.needs, run.db)
 
 
 def _public(analysis: Analysis) -> Callable[[Run], DuckDBPyRelation]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.clock_offsets import OFFSET_TYPES, offsets_between
-from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need, settled_once
+from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need, profile_rows, settled_once
 from ascend_sn.analysis.relations import Result, listed, selected
 
 __all__ = ["ANALYSIS", "collective_parts", "completed_parts"]
@@ -45,7 +45,7 @@ def completed_parts(db: DuckDBPyConnection) -> str:
     """Return the table of the parts completed across ranks, as by `combined_parts`, for analyses that go on from it."""
 
     def completed() -> Result:
-        collective_parts(db).keep(_RECORDED)
+        profile_rows(collective_parts, db).keep(_RECORDED)
         return _completing(db, _RECORDED)
 
     return settled_once(ANALYSIS.name, db, completed).table(_COMPLETED)

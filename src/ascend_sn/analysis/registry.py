@@ -13,10 +13,24 @@ from collections.abc import Callable, Iterable
 import msgspec
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.analysis.relations import Result, worked_out_once
+from ascend_sn.analysis.relations import Result, selected, worked_out_once
 from ascend_sn.model.tables import BY_NAME
+from ascend_sn.store.summaries import SUMMARY
 
-__all__ = ["COMBINED_VIEW", "Analysis", "Missing", "Need", "evaluate", "has_rows", "missing_needs", "settled_once"]
+__all__ = [
+    "COMBINED_VIEW",
+    "Analysis",
+    "Missing",
+    "Need",
+    "PerProfile",
+    "evaluate",
+    "has_rows",
+    "is_summarised",
+    "missing_needs",
+    "profile_rows",
+    "settled_once",
+    "summary_of",
+]
 
 COMBINED_VIEW = "per_profile_result"
 """Name under which a combining query keeps the rows that it combines."""
@@ -69,9 +83,37 @@ def evaluate(analysis: Analysis, db: DuckDBPyConnection) -> Result:
 
     A combined result is settled: it was made from tables that the next analysis replaces.
     """
-    parts = analysis.per_profile
     combine = analysis.combine
-    return parts(db) if combine is None else settled_once(analysis.name, db, lambda: combine(db, parts(db)))
+
+    def parts() -> Result:
+        return profile_rows(analysis.per_profile, db)
+
+    return parts() if combine is None else settled_once(analysis.name, db, lambda: combine(db, parts()))
+
+
+def profile_rows(per_profile: PerProfile, db: DuckDBPyConnection) -> Result:
+    """Return the rows of `per_profile`: those of the summaries of a cluster, else worked out from the tables."""
+    table = summary_of(per_profile)
+    return selected(db, f"select * from {table}") if table in _summaries(db) else per_profile(db)
+
+
+def summary_of(per_profile: PerProfile) -> str:
+    """Return the name of the table that holds the rows of `per_profile` in the summaries of a cluster."""
+    return f"{SUMMARY}{per_profile.__name__}"
+
+
+def is_summarised(analysis: Analysis, db: DuckDBPyConnection) -> bool:
+    """Say whether the rows per profile were worked out before, and are there."""
+    return summary_of(analysis.per_profile) in _summaries(db)
+
+
+@worked_out_once
+def _summaries(db: DuckDBPyConnection) -> set[str]:
+    """The tables of summaries that are visible."""
+    rows = db.execute(
+        "select table_name from duckdb_tables() where starts_with(table_name, $begin)", {"begin": SUMMARY}
+    )
+    return {name for (name,) in rows.fetchall()}
 
 
 def settled_once(name: str, db: DuckDBPyConnection, work_out: Callable[[], Result]) -> Result:

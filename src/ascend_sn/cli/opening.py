@@ -127,7 +127,7 @@ def _document(
     document = None if kept is None else _decoded(kept)
     if document is None:
         waiting.tell(language.text("say.analysing"))
-        document = _assembled(location, language, selection, shown if len(jobs) > 1 else None)
+        document = _assembled(location, language, selection, shown if len(jobs) > 1 else None, waiting, cache_dir)
         location.keep(name, msgspec.json.encode(document))
         if selection.advice:
             from ascend_sn.report.predictions import predictions_of
@@ -136,13 +136,20 @@ def _document(
     return document
 
 
-def _assembled(location: Location, language: Language, selection: Selection, job: str | None) -> Document:
+def _assembled(
+    location: Location,
+    language: Language,
+    selection: Selection,
+    job: str | None,
+    waiting: Waiting,
+    cache_dir: Path | None,
+) -> Document:
     import duckdb
 
-    from ascend_sn.report.assemble import assemble
-    from ascend_sn.store import Run
+    from ascend_sn.cluster.choice import as_fits
+    from ascend_sn.report.assemble import assemble, opened_for
 
-    with Run(location.folder, location.input, job=job) as run:
+    with opened_for(location, job=job, mapping=as_fits, cache_dir=cache_dir, progress=waiting.reading) as run:
         try:
             return assemble(run, language, selection)
         except (duckdb.IOException, duckdb.InvalidInputException) as error:  # a table that is damaged inside

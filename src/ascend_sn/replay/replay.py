@@ -15,6 +15,7 @@ from ascend_sn.replay.choose import FEW_STEPS, HOST_KINDS, Choice, choose
 from ascend_sn.replay.critical_path import CriticalPath, critical_path, unexplained_ns
 from ascend_sn.replay.engine import Draft, Timing, replayed
 from ascend_sn.replay.graph import StepGraph
+from ascend_sn.replay.jobs import jobs
 from ascend_sn.replay.plan import Candidate, Plan, joint_plan
 from ascend_sn.replay.prices import Confidence, Gain, Remark, Transform, Unpriced, least, price
 from ascend_sn.store import Run
@@ -72,6 +73,9 @@ class Replay(msgspec.Struct, frozen=True, dict=True):
             The replay, or why there is none.
         """
         db = run.db if isinstance(run, Run) else run
+        if isinstance(run, Run) and run.detailed is not None:
+            known = next(iter(jobs(db)), ()) if profile_ids is None else profile_ids
+            profile_ids = [profile_id for profile_id in known if profile_id in run.detailed]
         choice = choose(db, profile_ids)
         least, most = _sizes(db, choice)
         if choice.scope == "whole capture" and least > MAX_NODES:

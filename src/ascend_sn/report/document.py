@@ -13,6 +13,7 @@ import msgspec
 
 from ascend_sn.advisor.device_data import SilentDevice
 from ascend_sn.advisor.median_step import MedianStep, Phases
+from ascend_sn.report.cluster import Cluster
 from ascend_sn.report.critical_path import OperatorSlack, PathClass, PathSlice
 from ascend_sn.report.findings import FindingEntry, LackingRule, PlanOfChanges, ReplayFigures, SuppressedEntry
 from ascend_sn.report.inference import BatchSize, RequestStage
@@ -645,7 +646,8 @@ class Document(msgspec.Struct, kw_only=True):
     Where the input holds several jobs that have nothing to do with each other, `jobs` names them and `job` is the
     one that is shown; else both are empty. `capture_ns` is the longest profile's, from its first record to its last;
     null where nobody asked for the timeline. `copies`, `fusion` and `critical_path` are null where nobody asked for
-    them, `inference` where nothing was inferred. `timeline` is for the HTML report; in JSON it is always null.
+    them, `inference` where nothing was inferred, `cluster` for fewer than sixteen ranks. `timeline` is for the HTML
+    report; in JSON it is always null.
     """
 
     schema: Literal["ascend-sn/analyze/1"]
@@ -657,6 +659,7 @@ class Document(msgspec.Struct, kw_only=True):
     capture_ns: int | None = None
     verdict: list[Statement]
     health: Health
+    cluster: Cluster | None = None
     profiles: list[Profile]
     steps: Steps
     breakdown: Breakdown

@@ -54,9 +54,13 @@ def _sections(document: Document) -> dict[SectionName, dict[str, Sequence[msgspe
         document.communication,
         document.memory,
     )
-    spots, path = memory.hot_spots, document.critical_path
+    spots, path, cluster = memory.hot_spots, document.critical_path, document.cluster
     return {
         "breakdown": {
+            "cluster_ranks": [] if cluster is None else cluster.worst,
+            "cluster_stages": [] if cluster is None else cluster.stages,
+            "cluster_links": [] if cluster is None else cluster.slow_links,
+            "cluster_spreads": [] if cluster is None else cluster.spreads,
             "breakdown": breakdown.ranks,
             "phases": breakdown.phases,
             "input_pipeline": breakdown.input_pipeline,

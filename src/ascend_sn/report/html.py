@@ -12,6 +12,7 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from ascend_sn.report.chart_data import ReportData
+from ascend_sn.report.cluster_tables import cluster_lines, cluster_tables
 from ascend_sn.report.document import Document, Operation
 from ascend_sn.report.figures import Part, share_bar, split_bar
 from ascend_sn.report.html_bundle import data_block, policy, report_script
@@ -185,6 +186,8 @@ def _tables(document: Document, language: Language, view: View) -> dict[str, Any
         "memory_total": total_row(document.memory, language),
         "hot_spots": hot_spot_table(document.memory, language, view),
         "leaks": leak_table(document.memory, language),
+        "cluster_lines": [] if document.cluster is None else cluster_lines(document.cluster, language),
+        "cluster_tables": cluster_tables(document.cluster, language, view),
         "path_tables": path_tables(document.critical_path, language, view),
         "copies": copies_table(document.copies, language),
         "fusion_rate": fusion_rate_text(fusion, language) if fusion is not None and fusion.collected else "",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from ascend_sn.report.cluster_tables import cluster_lines, cluster_tables
 from ascend_sn.report.document import Document, Operation, Section
 from ascend_sn.report.inference_tables import inference_tables
 from ascend_sn.report.language import Language
@@ -61,6 +62,9 @@ def markdown_text(document: Document, language: Language, view: View) -> str:
     lines += _health(document, language)
     lines += ["", f"## {language.text('verdict.title')}", ""]
     lines += bullets(statement.text for statement in document.verdict)
+    if document.cluster is not None and "breakdown" in view.sections:
+        lines += ["", f"## {language.text('cluster.title')}", "", *bullets(cluster_lines(document.cluster, language))]
+        lines += section_lines(cluster_tables(document.cluster, language, view))
     writers: dict[str, Callable[[Document, Language, View], list[str]]] = {
         "breakdown": _breakdown,
         "critical_path": _critical_path,

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ascend_sn.advisor.median_step import MedianStep
+from ascend_sn.report.cluster import Cluster
+from ascend_sn.report.cluster_tables import cluster_lines, link_table, stage_table, worst_table
 from ascend_sn.report.document import Document, ExportedStep, Operation
 from ascend_sn.report.language import Language
 from ascend_sn.report.path_tables import path_lines
@@ -52,6 +54,8 @@ _PARTS: Final = (
 )
 
 _RANKS: Final = 8
+_RANKS_OF_CLUSTER: Final = 4
+_STAGES: Final = 8
 _KERNELS: Final = 4
 _OPERATORS: Final = 3
 _OPERATIONS: Final = 6
@@ -99,6 +103,8 @@ class _Screen(Blocks):
         self.console.print(Text(subject_text(self.document, self.language), style="bold"))
         self._health()
         self._verdict()
+        if self.document.cluster is not None and "breakdown" in self.view.on_screen:
+            self._cluster(self.document.cluster)
         sections = {
             "breakdown": self._breakdown,
             "critical_path": self._critical_path,
@@ -127,6 +133,17 @@ class _Screen(Blocks):
     def _verdict(self) -> None:
         said = [statement.text for statement in self.document.verdict]
         self.labelled("verdict.title", said, "bold", first_style="bold")
+
+    def _cluster(self, cluster: Cluster) -> None:
+        self.labelled("cluster.title", cluster_lines(cluster, self.language), "bold")
+        rows = self.view.top_k or _RANKS if self.view.chosen else _RANKS_OF_CLUSTER
+        tables = [worst_table(cluster, self.language, rows), link_table(cluster, self.language, rows)]
+        if len(cluster.stages) <= _STAGES:
+            tables.insert(1, stage_table(cluster, self.language))
+        for found in tables:
+            if found is not None:
+                self.console.print()
+                self.text_table(found)
 
     def _breakdown(self) -> None:
         section = self.document.breakdown

@@ -13,6 +13,7 @@ from rich.text import Text
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable, shortened
 from ascend_sn.report.quantities import bytes_text, duration_text, percent_text, rate_text
+from ascend_sn.report.text_tables import TextTable
 from ascend_sn.report.wording import ranking_text
 from ascend_sn.report.wrapping import cell_width, wrapped
 
@@ -76,6 +77,19 @@ class Blocks:
             heading = self.language.text(column) if column else ""
             table.add_column(heading, justify="right" if number and column else "left", no_wrap=True)
         return table
+
+    def text_table(self, found: TextTable) -> None:
+        """Write a table that is ready but for its place."""
+        line = Text(found.title, style="bold")
+        line.append("  " + found.note, style="not bold dim")
+        self.console.print(line, soft_wrap=True)
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+        for number, column in enumerate(found.columns):
+            table.add_column(column, justify="left" if number == 0 or number in found.left else "right", no_wrap=True)
+        for row in found.rows:
+            table.add_row(*row)
+        self.show(table)
+        self.indented(found.remarks)
 
     def show(self, table: Table) -> None:
         """Write a table."""

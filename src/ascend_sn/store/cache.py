@@ -33,13 +33,16 @@ _MANY_FILES = 1_000
 """Files beyond which flushing them one by one takes longer than flushing everything."""
 
 
-def cached_run(key: str, build: Callable[[Path, Earlier], object], *, cache_dir: Path | None = None) -> Path:
+def cached_run(
+    key: str, build: Callable[[Path, Earlier], object], *, cache_dir: Path | None = None, retry: bool = True
+) -> Path:
     """Return the run folder of `key`, building it first when it is not there.
 
     Args:
         key: Key of `fingerprint.run_key`.
         build: Fills the (empty) folder it is given; it is also given the profiles of earlier states.
         cache_dir: The cache; default `$XDG_CACHE_HOME/ascend-sn`.
+        retry: Whether a run in which sources were lost is built again.
 
     Raises:
         StoreError: The cache cannot be written.
@@ -49,7 +52,7 @@ def cached_run(key: str, build: Callable[[Path, Earlier], object], *, cache_dir:
         runs.mkdir(parents=True, exist_ok=True)
         finished = runs / key
         with _locked(runs / f"{key}.lock"):
-            if not _is_whole(finished):
+            if not _is_whole(finished, retry=retry):
                 _build(runs, finished, build)
         os.utime(finished)
         _shrink(runs, keep=finished)
@@ -57,14 +60,6 @@ def cached_run(key: str, build: Callable[[Path, Earlier], object], *, cache_dir:
         hint = "name another folder with --cache-dir or ASCEND_SN_CACHE_DIR"
         raise StoreError(error.filename or runs, f"the cache cannot be written: {error.strerror}; {hint}") from error
     return finished
-
-
-def _is_whole(finished: Path) -> bool:
-    """Whether the run is there with everything that its input holds; what was lost is tried again."""
-    try:
-        return (finished / MANIFEST_NAME).is_file() and not load_manifest(finished).lost
-    except StoreError:
-        return True  # whoever opens it says what is wrong, and discards it
 
 
 def built_once(
@@ -104,6 +99,14 @@ def built_once(
                 shutil.rmtree(building, ignore_errors=True)
     if shrinks:
         _shrink(finished.parent, keep=finished)
+
+
+def _is_whole(finished: Path, *, retry: bool) -> bool:
+    """Whether the run is there; with `retry`, with everything that its input holds."""
+    try:
+        return (finished / MANIFEST_NAME).is_file() and not (retry and load_manifest(finished).lost)
+    except StoreError:
+        return True  # whoever opens it says what is wrong, and discards it
 
 
 def _build(runs: Path, finished: Path, build: Callable[[Path, Earlier], object]) -> None:

@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from ascend_sn.errors import InputError, UsageError
+from ascend_sn.errors import InputError, NothingChosenError, UsageError
 from ascend_sn.store.cache import cached_run
 from ascend_sn.store.environment import cache_folder
 from ascend_sn.store.fingerprint import run_key, source_files, source_key
+from ascend_sn.store.gather import Shards
 from ascend_sn.store.input import Input
 from ascend_sn.store.known_inputs import recall, remember
 from ascend_sn.store.mapping import Mapping, in_turn
@@ -28,6 +29,7 @@ from ascend_sn.store.whole import check_tables_path, check_whole
 
 if TYPE_CHECKING:
     from ascend_sn.formats.discover import Discovery
+    from ascend_sn.formats.reader import Source
     from ascend_sn.model.manifest import ManifestSource
     from ascend_sn.store.ingest import Earlier, Progress
 
@@ -101,16 +103,29 @@ def _described(found: Discovery) -> list[list[ManifestSource]]:
     return files
 
 
+def _gathered(shards: Shards, named: Input, cache_dir: Path | None) -> Path:
+    def build(building: Path, earlier: Earlier) -> None:
+        from ascend_sn.store.gather_build import build_gathered
+
+        build_gathered(shards, building, input_name=named.name)
+
+    return cached_run(shards.key, build, cache_dir=cache_dir, retry=False)
+
+
 def locate(
     path: str | Path | Sequence[str | Path],
     *more: str | Path,
     cache_dir: Path | None = None,
     progress: Progress | None = None,
     mapping: Mapping | None = None,
+    chosen: Callable[[list[Source]], list[Source]] | None = None,
 ) -> Location:
     """Find the run folder of an input, reading it into the cache when it is not there; see `open_run`.
 
-    `mapping` deals the sources out; they are read one after the other by default.
+    A folder of shards, see `gather`, is opened as one run.
+
+    `mapping` deals the sources out; they are read one after the other by default. With `chosen`, only the sources that
+    it returns are read.
     """
     named = Input.of(path, *more)
     try:
@@ -122,12 +137,18 @@ def locate(
             check_whole(own, load_manifest(own))
             return Location(own, named, is_cached=False)
         _check_cache(named, cache_dir or cache_folder())
-        unchanged = recall(named, cache_dir)
+        if named.only is not None and (shards := Shards.below(named.only)) is not None:
+            return Location(_gathered(shards, named, cache_dir), named, is_cached=True)
+        unchanged = recall(named, cache_dir) if chosen is None else None
         if unchanged is not None:
             return Location(unchanged, named, is_cached=True)
         from ascend_sn.formats.discover import discover  # loads the readers; not needed for an unchanged input
 
         found = discover(*named.places)
+        if chosen is not None:
+            found.sources = chosen(found.sources)
+            if not found.sources:
+                raise NothingChosenError(named.paths[0], "has fewer captures than there are shards")
         files = _described(found)
     except OSError as error:
         raise InputError(error.filename or named.paths[0], f"cannot be read: {error.strerror}") from error
@@ -148,7 +169,7 @@ def locate(
 
     key = run_key(found, keys, named)
     folder = cached_run(key, build, cache_dir=cache_dir)
-    if load_manifest(folder).lost:
+    if chosen is not None or load_manifest(folder).lost:
         return Location(folder, named, is_cached=True)
     read = [member for source in found.sources for member in source.reader.members(source.path)]
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
@@ -12,13 +12,14 @@ import duckdb
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from ascend_sn.errors import StoreError, UnknownNameError
-from ascend_sn.model.manifest import Manifest
+from ascend_sn.model.manifest import Manifest, ManifestLost
 from ascend_sn.model.tables import BY_NAME
-from ascend_sn.store.ingest import WHOLE_INPUT
 from ascend_sn.store.input import Input
 from ascend_sn.store.jobs import jobs_of
 from ascend_sn.store.locate import locate
 from ascend_sn.store.parquet import connected, is_small, show_table
+from ascend_sn.store.run_parts import WHOLE_INPUT
+from ascend_sn.store.summaries import Summaries
 from ascend_sn.store.upgrade import load_manifest
 
 if TYPE_CHECKING:
@@ -39,27 +40,55 @@ class Run:
         db: A DuckDB connection on which every table of `model.tables` is visible.
         job: Name of the job whose profiles are visible; None where all are.
         row_count: Rows of all tables.
+        detailed: Profiles whose tables are shown, where the others are known by their summaries only; else None.
+        unsummarised: Captures that have no summary.
         display: Makes what a notebook shows of the run, as HTML; who opens runs for people sets it.
+
+    With `profiles`, the tables of these are shown. With `summaries`, the results per profile of a cluster are shown,
+    and the tables that they hold for all profiles; the other tables are empty without `profiles`.
     """
 
+    detailed: frozenset[int] | None = None
+    unsummarised: Sequence[ManifestLost] = ()
     display: Callable[[Run], str] | None = None
 
-    def __init__(self, path: Path, named: Input, *, job: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        named: Input,
+        *,
+        job: str | None = None,
+        profiles: Collection[int] | None = None,
+        summaries: Summaries | None = None,
+    ) -> None:
         self.path = path
         self.input = named
         self.job = job
         self.manifest: Manifest = load_manifest(path)
-        visible = {profile.profile_id for profile in self.manifest.profiles if job in (None, profile.job)}
-        if job is not None and not visible:
+        of_job = {profile.profile_id for profile in self.manifest.profiles if job in (None, profile.job)}
+        if job is not None and not of_job:
             nearest = next(iter(get_close_matches(job, self.jobs, n=1)), None)
             raise UnknownNameError("job", job, self.jobs, nearest)
+        visible = of_job if profiles is None else of_job & set(profiles)
+        is_part = len(visible) < len(self.manifest.profiles)
+        if summaries is not None:
+            self.detailed = frozenset(() if profiles is None else visible)
+            self.unsummarised = summaries.lost
         self.assumed_ranks = [profile.profile_id for profile in self.manifest.profiles if profile.rank_assumed]
         self.files: dict[str, list[Path]] = {}
-        self.row_count = sum(self.manifest.tables.values())
+        self.row_count = sum(sum(self.manifest.profiles[one].tables.values()) for one in visible)
+        if summaries is not None:
+            self.row_count = summaries.row_count + (self.row_count if profiles is not None else 0)
         self.db: DuckDBPyConnection = connected(self.row_count)
+        summed = [] if summaries is None else summaries.show(self.db, None if self.job is None else of_job)
         for name, table in BY_NAME.items():
+            if name in summed:
+                continue
+            if summaries is not None and profiles is None:
+                show_table(self.db, table, [])
+                continue
             files = sorted(path.absolute().glob(f"{name}/profile=*/part-*.parquet"))
-            if job is not None:
+            if is_part:
                 files = [file for file in files if int(file.parent.name.partition("=")[2]) in {*visible, WHOLE_INPUT}]
             self.files[name] = files
             try:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from ascend_sn.errors import StoreError
-from ascend_sn.store import Run, ingest as ingest_module, open_run
+from ascend_sn.store import Run, open_run, reading, run_parts
 from tests.unit.store.drawn_reader import DrawnReader, write_drawn
 
 
@@ -179,9 +180,11 @@ class Interrupted(BaseException):
     """Stands for Ctrl-C: not an Exception."""
 
 
-@pytest.mark.parametrize("broken", ["_write_durably", "write_parquet"])
+@pytest.mark.parametrize(
+    ("module", "broken"), [(run_parts, "_write_durably"), (reading, "write_parquet"), (run_parts, "write_parquet")]
+)
 def test_an_interrupted_build_leaves_nothing_that_is_taken_for_whole(
-    drawn: DrawnReader, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+    drawn: DrawnReader, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType, broken: str
 ) -> None:
     source = write_drawn(tmp_path / "p.txt", kernels=4)
 
@@ -189,7 +192,7 @@ def test_an_interrupted_build_leaves_nothing_that_is_taken_for_whole(
         raise Interrupted
 
     with monkeypatch.context() as patch:
-        patch.setattr(ingest_module, broken, interrupt)
+        patch.setattr(module, broken, interrupt)
         with pytest.raises(Interrupted):
             open_run(source)
     left = finished(cache)

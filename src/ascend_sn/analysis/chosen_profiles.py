@@ -1,0 +1,77 @@
+"""Which profiles of a cluster are looked into: those that others wait for, those they meet, and some of the rest."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ascend_sn.analysis import Missing, worked_out
+from ascend_sn.store.run import Run
+
+__all__ = ["LOOKED_INTO", "chosen_profiles"]
+
+LOOKED_INTO: Final = 32
+"""Profiles at most; each costs about half a second."""
+
+_STRAGGLERS: Final = 4
+_MEMBERS: Final = 16
+"""Ranks of a group at most that is taken whole: a larger one cannot be."""
+
+
+def chosen_profiles(run: Run, at_most: int = LOOKED_INTO) -> list[int]:
+    """Return the profiles to look into, by id.
+
+    First the ranks that the others wait for (the four that cost most), then the ranks that these meet in groups of up
+    to sixteen, then of every pipeline stage the rank whose own time is the longest, and the rest evenly over all.
+
+    Args:
+        run: A run opened by its summaries.
+        at_most: How many.
+    """
+    ids = [profile_id for (profile_id,) in run.db.execute("select profile_id from profile order by 1").fetchall()]
+    if len(ids) <= at_most:
+        return ids
+    found = worked_out(run, "stragglers")
+    rows = [] if isinstance(found, Missing) else found.shared()
+    worst = sorted(
+        (row for row in rows if row["is_straggler"]), key=lambda row: (-row["caused_wait_ns"], row["profile_id"])
+    )
+    wanted = [row["profile_id"] for row in worst[:_STRAGGLERS]]
+    wanted += _met(run, wanted)
+    longest: dict[int | None, tuple[int, int]] = {}
+    for row in rows:
+        best = longest.get(row["stage"])
+        if best is None or row["own_ns"] > best[0]:
+            longest[row["stage"]] = row["own_ns"], row["profile_id"]
+    wanted += [profile_id for _, profile_id in longest.values()]
+    chosen = list(dict.fromkeys(wanted))[:at_most]
+    rest = [one for one in ids if one not in set(chosen)]
+    room = at_most - len(chosen)
+    chosen += [rest[at * len(rest) // room] for at in range(room)]
+    return sorted(chosen)
+
+
+def _met(run: Run, profiles: list[int]) -> list[int]:
+    """The other members of the small groups of some profiles, those of the smallest groups first."""
+    rows = run.db.execute(
+        """
+        with mine as (
+            select group_id, list_position($profiles, profile_id) as place
+            from comm_group_member
+            where list_contains($profiles, profile_id)
+        ),
+        members as (
+            select group_id, count(distinct profile_id) as members
+            from comm_group_member
+            group by group_id
+        )
+        select other.profile_id
+        from mine
+        join members using (group_id)
+        join comm_group_member other using (group_id)
+        where members <= $most
+        group by other.profile_id
+        order by min(place), min(members), other.profile_id
+        """,
+        {"profiles": profiles, "most": _MEMBERS},
+    ).fetchall()
+    return [profile_id for (profile_id,) in rows]

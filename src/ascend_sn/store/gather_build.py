@@ -1,0 +1,57 @@
+"""Make one run of the run folders of shards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+
+from ascend_sn.errors import EmptyInputError
+from ascend_sn.model.ledger import DamageEntry, Ledger
+from ascend_sn.model.manifest import Manifest, ManifestLost
+from ascend_sn.store.gather import Shards
+from ascend_sn.store.run_parts import READING, WHOLE_INPUT, Written, finish_run, take_over
+from ascend_sn.store.upgrade import load_manifest
+from ascend_sn.store.whole import check_whole
+
+__all__ = ["build_gathered"]
+
+
+def build_gathered(shards: Shards, folder: Path, *, input_name: str) -> Manifest:
+    """Fill `folder` (which must be empty) with the run that the shards are parts of.
+
+    Raises:
+        EmptyInputError: No shard holds a profile.
+        StoreError: A shard is damaged.
+    """
+    ledger = Ledger()
+    lost = [ManifestLost(name, "is not there") for name in shards.absent]
+    written: list[Written] = []
+    manifests = [load_manifest(path) for path in shards.present]
+    for number, (path, manifest) in enumerate(zip(shards.present, manifests, strict=True)):
+        check_whole(path, manifest)
+        place = folder / READING / str(number)
+        written.extend(take_over(path, profile, place, at) for at, profile in enumerate(manifest.profiles))
+        ledger.entries += [entry for entry in _of_no_profile(path) if entry not in ledger.entries]
+        lost += manifest.lost
+    for one in lost:
+        if not any(entry.file == one.source for entry in ledger.entries):
+            ledger.add(one.source, "lost", example=one.reason)
+    if not written:
+        raise EmptyInputError(shards.root, "the shards hold no profile")
+    sources = [file for manifest in manifests for file in manifest.sources]
+    return finish_run(folder, written, ledger, input_name=input_name, sources=sources, lost=lost)
+
+
+def _of_no_profile(shard: Path) -> Sequence[DamageEntry]:
+    """What the shard says of its input as a whole; every shard looked at all of it."""
+    found = []
+    for part in sorted((shard / "damage" / f"profile={WHOLE_INPUT}").glob("part-*.parquet")):
+        source = str(part).replace("'", "''")
+        query = f"select file, place, kind, \"count\", example, severity from read_parquet('{source}')"
+        found += [
+            DamageEntry(file, place or "", kind, count, example or "", severity)
+            for file, place, kind, count, example, severity in duckdb.execute(query).fetchall()
+        ]
+    return found
