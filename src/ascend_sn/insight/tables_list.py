@@ -418,7 +418,7 @@ MEMORY: Final = (
             "profile_id", "rank", "component", "peak_allocated_bytes", "peak_reserved_bytes", "peak_active_bytes",
             "peak_ts_ns", "source",
         ),
-        order="peak_allocated_bytes is null, greatest(peak_allocated_bytes, peak_reserved_bytes) desc nulls last, component",
+        order="peak_allocated_bytes is null, greatest(peak_allocated_bytes, peak_reserved_bytes) desc nulls last",
         search=("component",),
     ),
     PageTable(

@@ -18,7 +18,7 @@ export function DocumentPage({ name, children }: { name: string; children: (docu
   const { value, error, again } = useDocument();
   return (
     <Page name={name}>
-      {error ? <Notice error={error} again={again} /> : value ? children(value) : <p class="soft" role="status">{t("session.analysing")}</p>}
+      {error ? <Notice error={error} again={again} /> : value ? children(value) : <p class="soft pending" role="status">{t("session.analysing")}</p>}
     </Page>
   );
 }

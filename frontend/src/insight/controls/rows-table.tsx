@@ -1,6 +1,7 @@
 /** A short table of rows that are there already. */
 
 import type { ComponentChildren } from "preact";
+import { t } from "../shell/words";
 
 export interface Shown<T> {
   title: string;
@@ -10,7 +11,7 @@ export interface Shown<T> {
 
 export function RowsTable<T>({ title, columns, rows }: { title: string; columns: readonly Shown<T>[]; rows: readonly T[] }) {
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={title}>
+    <div class="scroll" tabIndex={0} role="region" aria-label={t("table.region", { table: title })}>
       <table>
         <caption class="unseen">{title}</caption>
         <thead>

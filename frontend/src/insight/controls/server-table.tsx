@@ -66,7 +66,7 @@ function AskedTable({ run, name, title, query = {}, without = [], rows = PAGE_RO
   const path = runPath(run, `tables/${name}`);
   const { value, error, loading, again } = useAsked<TableAnswer>(path, { ...asked, from: from || null, count: rows });
   if (error) return <Notice error={error} again={again} />;
-  if (!value) return <p class="soft" role="status">{t("table.loading")}</p>;
+  if (!value) return <p class="soft pending" role="status">{t("table.loading")}</p>;
   if (value.state !== "collected") return <Absent why={value} />;
   if (value.row_count === 0 && !contains && !typed) return <p class="soft">{t("table.empty")}</p>;
   const shown = value.columns.map((column, at) => ({ ...column, at })).filter((column) => column.unit !== "id" && !without.includes(column.name) && !isEmpty(value, column.name));
@@ -84,7 +84,7 @@ function AskedTable({ run, name, title, query = {}, without = [], rows = PAGE_RO
         <span class="soft" role="status">{t("table.rows", { count: value.row_count })}</span>
         <a class="download" href={apiUrl(path, { ...asked, format: "csv" })} download={`${name}.csv`}>CSV</a>
       </div>
-      <div class="scroll" tabIndex={0} role="region" aria-label={title}>
+      <div class="scroll" tabIndex={0} role="region" aria-label={t("table.region", { table: title })}>
         <table>
           <caption class="unseen" id={id}>{title}</caption>
           <thead>

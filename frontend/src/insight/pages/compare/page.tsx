@@ -45,7 +45,7 @@ export function ComparePage() {
         </section>
       )}
       {Boolean(error) && <Notice error={error} again={again} />}
-      {ready && !value && !error && <p class="soft" role="status">{t("compare-page.comparing")}</p>}
+      {ready && !value && !error && <p class="soft pending" role="status">{t("compare-page.comparing")}</p>}
       {value && <Compared value={value} />}
       {session.value?.history && <TrendCard />}
     </Page>

@@ -1,0 +1,369 @@
+"""The pages of the web page but the timeline, in a real browser, served by a process of its own."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from duckdb import DuckDBPyConnection
+from playwright.sync_api import expect
+
+from tests.browser.opened import Opened
+from tests.browser.viewing import state, viewing, visited
+from tests.shared_data import requires_shared, shared_path
+from tests.timeline import insert, timeline
+from tests.unit.insight.drawn_runs import write_run
+from tests.unit.report.drawn import add_rank
+from tests.unit.report.test_pages import HOSTILE, hostile_run
+
+pytestmark = pytest.mark.browser
+
+PAGES = ("overview", "operators", "communication", "memory", "findings", "compare", "health")
+SERIOUS = ("serious", "critical")
+SEEN = HOSTILE.split("\x1b")[0]
+
+_SCROLLED = """
+    async () => {
+      for (let at = 0; at < document.body.scrollHeight; at += 500) {
+        scrollTo(0, at);
+        await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+      }
+      scrollTo(0, 0);
+    }
+"""
+_THERE = "() => document.querySelector('main h1, main h2') && !document.querySelector('main > .pending')"
+_SETTLED = """
+    () => [...document.querySelectorAll('.pending, .table-place, .loading')]
+      .every(one => one.closest('details:not([open])'))
+"""
+
+
+def drawn_tables() -> DuckDBPyConnection:
+    """Two ranks with a call each to which rank 1 comes 3 ns late, and a few blocks of memory on rank 0."""
+    db = timeline(
+        """
+        r0 step |11111111112222222222|
+        r0 s1   |AAAA.BB...AAAA.B....|
+        r1 step |11111111112222222222|
+        r1 s1   |AAA..B....AAA..D....|
+        """
+    )
+    db.execute("delete from profile")
+    for rank in (0, 1):
+        add_rank(db, rank)
+        for sequence, start, dur in ((0, 2, 5), (1, 10 + 3 * rank, 8 - 3 * rank)):
+            insert(db, "collective", profile_id=rank, rank=rank, collective_id=sequence, op="allreduce", name="ar",
+                   group_id="g", sequence=sequence, ts_ns=start, dur_ns=dur, size_bytes=64)  # fmt: skip
+        insert(db, "comm_group_member", profile_id=rank, rank=rank, group_id="g", group_rank=rank, group_size=2,
+               size_is_exact=True, member_rank=rank)  # fmt: skip
+    blocks = [("alloc", 0, 10, "a"), ("alloc", 3, 20, "b"), ("alloc", 5, 30, "c"), ("free", 7, 30, "c"),
+              ("free", 12, 10, "a"), ("alloc", 15, 40, "a")]  # fmt: skip
+    level = 0
+    for kind, ts, size, address in blocks:
+        level += size if kind == "alloc" else -size
+        insert(db, "memory_event", profile_id=0, rank=0, ts_ns=ts, kind=kind, size_bytes=size, address=address,
+               device="NPU:0", operator_name=f"op{size}", allocated_bytes=level, reserved_bytes=100)  # fmt: skip
+    return db
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("drawn")
+    with viewing(folder / "cache", write_run(drawn_tables(), folder / "run")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def torch_npu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with viewing(tmp_path_factory.mktemp("cache"), shared_path("data", "torch_npu", "text", "level1")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def kineto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with viewing(tmp_path_factory.mktemp("cache"), shared_path("data", "kineto", "nccl_parser_config")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = shared_path("cases", "dv20_compare_jitter")
+    with viewing(tmp_path_factory.mktemp("cache"), folder / "base", folder / "cand_regressed") as url:
+        yield url
+
+
+SAMPLES = ["drawn", *(pytest.param(name, marks=requires_shared) for name in ("torch_npu", "kineto", "two_runs"))]
+
+
+def shown(found: Opened, place: str) -> None:
+    """Go to a place of the page and wait until everything on it is there."""
+    found.page.evaluate("place => { location.hash = place }", place)
+    page = place.removeprefix("#/").partition("?")[0]
+    found.page.wait_for_function("page => window.__ascendSn.route().page === page", arg=page)
+    found.page.wait_for_function(_THERE, timeout=120_000)
+    for _ in range(2):  # what comes into sight makes the page longer
+        found.page.evaluate(_SCROLLED)
+        found.page.wait_for_function(_SETTLED, timeout=60_000)
+
+
+def column(found: Opened, card: str, title: str) -> list[str]:
+    """The texts of a column of the table in the card of a heading."""
+    place = found.page.locator("section.card", has=found.page.locator(f"h2:text-is('{card}')"))
+    heads = [text.strip() for text in place.locator("thead th").all_inner_texts()]
+    return [text.strip() for text in place.locator(f"tbody td:nth-child({heads.index(title) + 1})").all_inner_texts()]
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_every_page_opens_without_errors_and_asks_no_one_else(
+    chromium: Any, sample: str, code: str, request: pytest.FixtureRequest
+) -> None:
+    headings = {}
+    with visited(
+        chromium, request.getfixturevalue(sample), "#/overview", locale="zh-CN" if code == "zh" else "en-US"
+    ) as found:
+        for page in PAGES:
+            shown(found, f"#/{page}")
+            headings[page] = found.page.locator("main h1, main h2").first.inner_text()
+        wide = found.page.evaluate("() => document.documentElement.scrollWidth > innerWidth")
+        alerts = found.page.locator("[role=alert]").all_inner_texts()
+
+    assert (found.errors, found.requests, alerts) == ([], [], [])
+    assert all(headings.values())
+    assert not wide
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("sample", ["drawn", pytest.param("torch_npu", marks=requires_shared), pytest.param("two_runs", marks=requires_shared)])  # fmt: skip
+def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
+    chromium: Any, axe: str, sample: str, scheme: str, request: pytest.FixtureRequest
+) -> None:
+    violations = []
+    with visited(
+        chromium, request.getfixturevalue(sample), "#/overview", color_scheme=scheme, bypass_csp=True
+    ) as found:
+        for page in PAGES:
+            shown(found, f"#/{page}")
+            found.page.evaluate(axe)
+            told = found.page.evaluate("async () => (await axe.run(document)).violations")
+            violations += [
+                f"{page} {one['id']}: {one['nodes'][0]['html'][:200]}" for one in told if one["impact"] in SERIOUS
+            ]
+
+    assert violations == []
+
+
+def test_hostile_names_are_text(chromium: Any, tmp_path: Path) -> None:
+    texts = ""
+    with viewing(tmp_path / "cache", write_run(hostile_run().db, tmp_path / "run")) as url:
+        with visited(chromium, url, "#/overview") as found:
+            for place in ("operators", "operators?tab=kernels", "communication", "memory", "health"):
+                shown(found, f"#/{place}")
+                texts += found.page.locator("main").inner_text()
+            scripts = found.page.locator("script").count()
+
+    assert found.errors == []
+    assert texts.count(SEEN) >= 5
+    assert scripts == 1  # the page's own
+
+
+def test_the_verdict_is_the_first_sentence(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn, "#/overview") as found:
+        shown(found, "#/overview")
+        headline = found.page.locator("main h1").first.inner_text()
+        said = found.page.evaluate("async () => (await (await fetch('api/v1/runs/a/document?lang=en')).json()).verdict")
+
+    assert headline == said[0]["text"]
+
+
+def test_pages_are_reached_by_keys_alone(chromium: Any, drawn: str) -> None:
+    places = []
+    with visited(chromium, drawn, "#/overview") as found:
+        shown(found, "#/overview")
+        for letter in "pcmfdho":
+            found.page.keyboard.press("g")
+            found.page.keyboard.press(letter)
+            places.append(found.page.evaluate("() => window.__ascendSn.route().page"))
+        found.page.keyboard.press("?")
+        helped = found.page.locator("dialog[open]").inner_text()
+        found.page.keyboard.press("Escape")
+        expect(found.page.locator("dialog[open]")).to_have_count(0)
+        found.page.keyboard.press("Tab")
+        found.page.keyboard.press("Enter")
+        focused = found.page.evaluate("() => document.activeElement.id")
+
+    assert places == ["operators", "communication", "memory", "findings", "compare", "health", "overview"]
+    assert "Go to a page" in helped
+    assert "Data health" in helped
+    assert focused == "main"  # the first stop skips the header
+
+
+def test_language_and_theme_are_switched_and_kept(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn, "#/operators", locale="en-US", color_scheme="light") as found:
+        shown(found, "#/operators")
+        found.page.locator("button.language").press("Enter")
+        expect(found.page.locator("main h1")).to_have_text("算子")
+        found.page.locator("button.theme").press("Enter")
+        found.page.locator("button.theme").press("Enter")
+        found.page.reload()
+        expect(found.page.locator("main h1")).to_have_text("算子")
+        theme = found.page.evaluate("() => document.documentElement.dataset.theme")
+
+    assert theme == "dark"
+
+
+def test_a_table_is_sorted_and_searched_by_keys(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn, "#/operators?tab=kernels") as found:
+        shown(found, "#/operators?tab=kernels")
+        header = found.page.locator("th", has_text="duration")
+        header.locator("button").focus()
+        found.page.keyboard.press("Enter")
+        expect(header).to_have_attribute("aria-sort", "descending")
+        falling = column(found, "Kernels", "duration")
+        found.page.locator("main input[type=search]").fill("d")
+        expect(found.page.locator("main tbody tr")).to_have_count(1)
+        names = column(found, "Kernels", "name")
+
+    assert falling == [f"{length} ns" for length in (4, 4, 3, 3, 2, 1, 1, 1)]
+    assert names == ["D"]
+
+
+def test_ranks_are_summed_and_compared(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn, "#/operators") as found:
+        shown(found, "#/operators")
+        merged = dict(
+            zip(column(found, "Kernel types", "operator type"), column(found, "Kernel types", "total"), strict=True)
+        )
+        shown(found, "#/operators?rank=0&against=1")
+        more = dict(
+            zip(
+                column(found, "Kernel types", "operator type"),
+                column(found, "Kernel types", "total, difference"),
+                strict=True,
+            )
+        )
+
+    assert merged == {"A": "14 ns", "B": "4 ns", "D": "1 ns"}
+    assert more == {"A": "-2 ns", "B": "-2 ns", "D": "-"}  # what rank 0 lacks is not zero
+
+
+def test_a_row_leads_to_its_slice(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn, "#/operators?tab=kernels") as found:
+        shown(found, "#/operators?tab=kernels")
+        found.page.locator("main input[type=search]").fill("d")
+        expect(found.page.locator("main tbody tr")).to_have_count(1)
+        found.page.locator("td.act a").click()
+        found.page.wait_for_function("() => window.__ascendSn.timeline?.()?.pick?.ref?.name === 'D'", timeout=60_000)
+        ref = state(found)["pick"]["ref"]
+
+    assert (ref["profile_id"], ref["start"], ref["dur"]) == (1, 15, 1)
+
+
+def test_a_table_is_downloaded_as_csv(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn, "#/operators?tab=kernels") as found:
+        shown(found, "#/operators?tab=kernels")
+        with found.page.expect_download() as waited:
+            found.page.locator("a.download").click()
+        content = waited.value.path().read_text(encoding="utf-8-sig")
+
+    rows = list(csv.DictReader(io.StringIO(content)))
+    assert sorted(row["name"] for row in rows) == ["A", "A", "A", "A", "B", "B", "B", "D"]
+
+
+def test_the_rank_that_comes_last_is_marked(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn, "#/communication") as found:
+        shown(found, "#/communication")
+        found.page.locator("section.card", has_text="Calls over their ranks").get_by_role(
+            "button", name="Ranks"
+        ).first.click()
+        figure = found.page.locator("figure.members")
+        expect(figure.locator("ol li")).to_have_count(2)
+        last = figure.locator("li.last .who").inner_text()
+        place = found.page.evaluate("() => location.hash")
+
+    assert " ".join(last.split()) == "rank 1last, 3 ns late" or last.split() == [
+        "rank",
+        "1",
+        "last,",
+        "3",
+        "ns",
+        "late",
+    ]
+    assert "op=allreduce" in place
+    assert "call=1" in place
+
+
+@pytest.mark.parametrize(
+    ("blocks", "sizes"), [("alive", ["20 B", "10 B"]), ("made", ["30 B", "20 B"]), ("freed", ["30 B", "10 B"])]
+)
+def test_blocks_of_the_chosen_range_are_listed(chromium: Any, drawn: str, blocks: str, sizes: list[str]) -> None:
+    span = {"alive": "from=8&to=11", "made": "from=2&to=6", "freed": "from=6&to=13"}[blocks]
+    with visited(chromium, drawn, f"#/memory?{span}&blocks={blocks}") as found:
+        shown(found, f"#/memory?{span}&blocks={blocks}")
+        listed = column(found, "Memory over time", "size")
+
+    assert listed == sizes
+
+
+@requires_shared
+def test_a_range_of_the_curve_is_chosen_by_the_wheel(chromium: Any, torch_npu: str) -> None:
+    with visited(chromium, torch_npu, "#/memory") as found:
+        shown(found, "#/memory")
+        chart = found.page.locator(".chart").first
+        chart.hover()
+        found.page.keyboard.down("Control")
+        found.page.mouse.wheel(0, -400)
+        found.page.keyboard.up("Control")
+        found.page.wait_for_function("() => /from=\\d+/.test(location.hash)")
+        expect(found.page.get_by_role("button", name="Whole curve")).to_be_visible()
+
+
+@requires_shared
+def test_two_runs_are_compared_and_sides_swapped(chromium: Any, two_runs: str) -> None:
+    with visited(chromium, two_runs, "#/compare") as found:
+        shown(found, "#/compare")
+        worse = found.page.locator("main h1").inner_text()
+        first = column(found, "Where it differs", "what")[0]
+        found.page.get_by_role("button", name="Swap sides").press("Enter")
+        expect(found.page.locator("main h1")).not_to_have_text(worse, timeout=60_000)
+        better = found.page.locator("main h1").inner_text()
+
+    assert "worse" in worse
+    assert "better" in better
+    assert first == "compute: MatMulV2"
+
+
+@requires_shared
+def test_findings_say_gain_evidence_and_what_to_do(chromium: Any, torch_npu: str) -> None:
+    with visited(chromium, torch_npu, "#/findings") as found:
+        shown(found, "#/findings")
+        rows = found.page.evaluate(
+            "async () => (await (await fetch('api/v1/runs/a/document?lang=en')).json()).findings.rows"
+        )
+        cards = found.page.locator("article.finding")
+        titles = cards.locator("h2").all_inner_texts()
+        advice = cards.locator(".advice dd:nth-of-type(1)").all_inner_texts()
+        priced = [text for text in cards.locator(".worth").all_inner_texts() if text.startswith("Gain")]
+        cards.first.get_by_role("link", name="Show on timeline").click()
+        found.page.wait_for_function("() => window.__ascendSn.timeline?.()?.frames > 0", timeout=60_000)
+        span = state(found)["span"]
+
+    assert [row["title"] in title for row, title in zip(rows, titles, strict=True)] == [True] * len(rows)
+    assert advice == [row["suggestion"] for row in rows]
+    assert len(priced) == len([row for row in rows if row["gain"]])
+    assert span["to"] - span["from"] == pytest.approx(155_985_800, rel=0.01)  # the step of rank 0
+
+
+def test_what_cannot_be_read_says_so(chromium: Any, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no capture", encoding="utf-8")
+    with viewing(tmp_path / "cache", tmp_path / "notes.txt") as url:
+        context = chromium.new_context()
+        page = context.new_page()
+        page.goto(url)
+        alert = page.locator("[role=alert]")
+        expect(alert).to_contain_text("notes.txt cannot be shown")
+        context.close()
