@@ -138,7 +138,7 @@ def test_every_page_opens_without_errors_and_asks_no_one_else(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("sample", ["drawn", pytest.param("torch_npu", marks=requires_shared), pytest.param("two_runs", marks=requires_shared)])  # fmt: skip
+@pytest.mark.parametrize("sample", [SAMPLES[0], SAMPLES[1], SAMPLES[3]])
 def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
     chromium: Any, axe: str, sample: str, scheme: str, request: pytest.FixtureRequest
 ) -> None:
@@ -159,12 +159,12 @@ def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
 
 def test_hostile_names_are_text(chromium: Any, tmp_path: Path) -> None:
     texts = ""
-    with viewing(tmp_path / "cache", write_run(hostile_run().db, tmp_path / "run")) as url:
-        with visited(chromium, url, "#/overview") as found:
-            for place in ("operators", "operators?tab=kernels", "communication", "memory", "health"):
-                shown(found, f"#/{place}")
-                texts += found.page.locator("main").inner_text()
-            scripts = found.page.locator("script").count()
+    run = write_run(hostile_run().db, tmp_path / "run")
+    with viewing(tmp_path / "cache", run) as url, visited(chromium, url, "#/overview") as found:
+        for place in ("operators", "operators?tab=kernels", "communication", "memory", "health"):
+            shown(found, f"#/{place}")
+            texts += found.page.locator("main").inner_text()
+        scripts = found.page.locator("script").count()
 
     assert found.errors == []
     assert texts.count(SEEN) >= 5
@@ -278,7 +278,7 @@ def test_the_rank_that_comes_last_is_marked(chromium: Any, drawn: str) -> None:
     with visited(chromium, drawn, "#/communication") as found:
         shown(found, "#/communication")
         found.page.locator("section.card", has_text="Calls over their ranks").get_by_role(
-            "button", name="Ranks"
+            "button", name="Ranks", exact=True
         ).first.click()
         figure = found.page.locator("figure.members")
         expect(figure.locator("ol li")).to_have_count(2)
