@@ -3,7 +3,7 @@ import { FrameError, decodeViewport, firstRow, queryOf } from "../src/insight/ap
 import { CHUNK, Names } from "../src/insight/api/names";
 
 // Two blocks: profile 1, track 2, depth 0 with two rows that stand for 5 of 9 slices; depth 1 with one row for 1 of 1.
-// The same bytes are read on the Python side, in tests/unit/insight.
+// The server writes the same bytes: tests/unit/insight/test_viewport_frame.py.
 const GOLDEN =
   "4153563101000000" + "0200000003000000" +
   "01000000020000000000000002000000" + "0000000000001440" + "0000000000002240" +

@@ -377,6 +377,36 @@ def test_a_rank_is_moved_so_that_two_slices_begin_together(chromium: Any, two_ra
     assert places["a.1"] + moved["start"] == places["a.0"] + base["start"]
 
 
+def test_two_runs_meet_at_their_first_step_and_tell_what_got_slower(chromium: Any, tmp_path: Path) -> None:
+    # The step begins 30 us later in the second trace, and the kernel takes 20 us instead of 10.
+    for name, shift, dur in (("base", 0, 10), ("candidate", 30, 20)):
+        (tmp_path / name).mkdir()
+        write(
+            tmp_path / name,
+            operator("aten::empty", 0, 2),
+            annotation("ProfilerStep#1", 5 + shift, 60),
+            launch(1, 10 + shift),
+            kernel("mm", 20 + shift, dur, correlation=1),
+        )
+    with (
+        viewing(tmp_path / "cache", tmp_path / "base", tmp_path / "candidate") as url,
+        visited(chromium, url, "#/timeline?compare=1&slice=b:0:0:0:0") as found,
+    ):
+        told = state(found)
+        runs = found.page.locator(".tl-heading.level-0 .tl-label").all_inner_texts()
+        stream = lane_of(found, "Stream 7")
+        found.page.wait_for_function("() => window.__ascendSn.timeline().changed > 0")
+        box = found.page.locator(f"[data-lane='{stream}']").bounding_box()
+        found.page.mouse.move(place_of(found, told, told["places"]["a.0"] + 25 * US), box["y"] + 8)
+        tip = found.page.locator(".tl-tip").inner_text()
+
+    assert runs == ["a: base", "b: candidate"]
+    assert told["places"]["b.0"] - told["places"]["a.0"] == -30 * US
+    assert "10.0 us \u2192 20.0 us" in tip
+    assert "+100 %" in tip
+    assert (found.errors, found.requests) == ([], [])
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_serious_stands_in_the_way_of_a_screen_reader(chromium: Any, axe: str, drawn: str, scheme: str) -> None:
     with visited(chromium, drawn, "#/timeline?find=kernel:0:1", color_scheme=scheme, bypass_csp=True) as found:

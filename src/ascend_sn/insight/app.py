@@ -18,6 +18,7 @@ from ascend_sn.insight.alignment import alignment_routes
 from ascend_sn.insight.answers import LANGUAGES, ApiError, answer, failed
 from ascend_sn.insight.assets import asset_routes
 from ascend_sn.insight.documents import document_routes
+from ascend_sn.insight.kernel_changes import kernel_change_routes
 from ascend_sn.insight.marks import mark_routes
 from ascend_sn.insight.memory_curve import curve_routes
 from ascend_sn.insight.runs import Served
@@ -53,6 +54,7 @@ MAKERS: Final[tuple[RouteMaker, ...]] = (
     alignment_routes,
     mark_routes,
     document_routes,
+    kernel_change_routes,
     _tables,
 )
 """Every module of the API; each returns its routes over the runs that are served."""

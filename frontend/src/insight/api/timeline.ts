@@ -142,3 +142,14 @@ export interface Step {
   start: number;
   dur: number;
 }
+
+/** Kernels of one name in two runs. */
+export interface KernelChange {
+  name: string;
+  base_count: number;
+  candidate_count: number;
+  base_mean_ns: number;
+  candidate_mean_ns: number;
+  /** Of the mean: 0.1 is a tenth longer. */
+  change_ratio: number | null;
+}

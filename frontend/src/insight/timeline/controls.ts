@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { getBytes, getJson, runPath } from "../api/client";
 import { Names } from "../api/names";
-import type { Step, Tracks } from "../api/timeline";
+import type { KernelChange, Step, Tracks } from "../api/timeline";
 import { decodeViewport, queryOf } from "../api/viewport";
 import { language } from "../shell/settings";
 import { Aligner } from "./aligning";
@@ -83,6 +83,13 @@ export class Controls {
     );
     await this.marker.load();
     this.model.runs.value = loaded;
+    const [base, candidate] = runs;
+    if (base && candidate) await this.#loadChanges(base.id, candidate.id);
+  }
+
+  async #loadChanges(base: string, candidate: string): Promise<void> {
+    const changes = await getJson<KernelChange[]>("kernel_changes", { base, candidate });
+    this.model.changes.value = new Map(changes.map((change) => [change.name, change]));
   }
 
   /** Labels of lanes in the language that the reader changed to. */

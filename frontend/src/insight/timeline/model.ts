@@ -2,7 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 import type { Names } from "../api/names";
-import type { Mark, Place, Profile, Ref, Selection, SliceDetail, Step, Track, Tracks } from "../api/timeline";
+import type { KernelChange, Mark, Place, Profile, Ref, Selection, SliceDetail, Step, Track, Tracks } from "../api/timeline";
 import { named } from "../shell/words";
 import type { Item } from "./hit";
 import { placesOf, runShift } from "./places";
@@ -112,13 +112,13 @@ export class Model {
   readonly counted = signal(0);
 
   readonly compare = signal(false);
-  /** Change of the mean time by name of a kernel, as the comparison states it; null where it states none. */
-  readonly changes = signal<ReadonlyMap<string, number> | null>(null);
+  /** Kernels by name that both runs have, the first being the baseline; null before they came. */
+  readonly changes = signal<ReadonlyMap<string, KernelChange> | null>(null);
 
   readonly foldedNow = computed(() => this.folded.value ?? foldedAtFirst(this.lanesOfRuns.value));
 
   readonly lanesOfRuns = computed(() =>
-    this.runs.value.map((data) => ({ run: data.run, name: data.name, profiles: data.tracks.profiles, tracks: data.tracks.tracks })),
+    this.runs.value.map((data) => ({ run: data.run, name: `${data.run}: ${data.name}`, profiles: data.tracks.profiles, tracks: data.tracks.tracks })),
   );
 
   readonly tree = computed(() =>

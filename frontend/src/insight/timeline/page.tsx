@@ -147,6 +147,7 @@ function debugState(controls: Controls, stage: Stage): object {
     range: model.range.peek(),
     lanes: Object.fromEntries(stage.counts),
     pinned: model.pinned.peek(),
+    changed: model.changes.peek()?.size ?? 0,
     searched: controls.searcher.answered,
     width: model.width.peek(),
     scrollTop: model.scrollTop.peek(),

@@ -2,7 +2,7 @@
 
 import { axisText, type Unit } from "../../text/quantities";
 import { type Block, firstRow } from "../api/viewport";
-import type { Palette } from "./palette";
+import { type Palette, inkOn } from "./palette";
 import type { Hatches } from "./patterns";
 import { type Segment, segmentsOf, type Piece } from "./pieces";
 import { type Span, xOf } from "./scale";
@@ -142,7 +142,7 @@ function paintBlock(block: Block, segment: Segment, strip: Strip, look: Look, re
     let key: number;
     if (tint !== null) {
       fillStyle = tint(reading.name(id) ?? "");
-      ink = look.ink;
+      ink = inkOn(fillStyle);
       key = (Number.parseInt(fillStyle.slice(1), 16) + 1) * 8 + level;
     } else {
       const number = look.palette.look(kindOf, reading.plain ? null : id);

@@ -252,7 +252,7 @@ export class Stage {
   #tint(row: LaneRow): ((name: string) => string) | null {
     const changes = this.#model.compare.peek() ? this.#model.changes.peek() : null;
     if (changes === null || row.track.table !== "kernel") return null;
-    return (name) => changeColour(changes.get(name) ?? null, this.#dark);
+    return (name) => changeColour(changes.get(name)?.change_ratio ?? null, this.#dark);
   }
 
   #want(shown: Map<string, Shown>, run: string, id: string): void {

@@ -27,7 +27,7 @@ export function Swatch({ kind, dark = isDark() }: { kind: string; dark?: boolean
   return <canvas class="tl-swatch" ref={canvas} width={SIZE} height={SIZE} aria-hidden="true" />;
 }
 
-function isDark(): boolean {
+export function isDark(): boolean {
   const set = document.documentElement.dataset["theme"];
   return set === undefined ? matchMedia("(prefers-color-scheme: dark)").matches : set === "dark";
 }

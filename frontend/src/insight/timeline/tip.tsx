@@ -25,8 +25,11 @@ export function Tip({ controls }: { controls: Controls }) {
   rows.push([t("timeline.slice.start"), quantityText(start, "ns")]);
   if (item.count > 1) rows.push([t("timeline.column.count"), item.count.toLocaleString("en-US")]);
   if (item.count > 1 && !isCounter && dur > 0) rows.push([t("timeline.column.busy"), percentText(Math.min(1, item.busy / dur))]);
-  const change = model.compare.value ? model.changes.value?.get(name) : undefined;
-  if (change !== undefined) rows.push([t("timeline.tip.change"), `${change > 0 ? "+" : ""}${percentText(change)}`]);
+  const change = model.compare.value && lane.track.table === "kernel" ? model.changes.value?.get(name) : undefined;
+  if (change) {
+    rows.push([t("timeline.tip.means"), `${quantityText(change.base_mean_ns, "ns")} \u2192 ${quantityText(change.candidate_mean_ns, "ns")}`]);
+    if (change.change_ratio !== null) rows.push([t("timeline.tip.change"), signedPercent(change.change_ratio)]);
+  }
   const left = Math.min(hover.x + 16, Math.max(0, model.width.value - WIDTH));
   const below = hover.y + 150 < model.height.value + 50;
   return (
@@ -40,4 +43,8 @@ export function Tip({ controls }: { controls: Controls }) {
       </dl>
     </div>
   );
+}
+
+function signedPercent(ratio: number): string {
+  return ratio < 0 ? `\u2212${percentText(-ratio)}` : `+${percentText(ratio)}`;
 }

@@ -7,7 +7,8 @@ import type { Controls } from "./controls";
 import { Tool } from "./icons";
 import { Menu } from "./menu";
 import { lengthOf, zoomed } from "./scale";
-import { Swatch } from "./swatch";
+import { changeColour } from "./palette";
+import { Swatch, isDark } from "./swatch";
 
 export function Toolbar({ controls }: { controls: Controls }) {
   const { model, mover } = controls;
@@ -81,6 +82,13 @@ function Legend({ controls }: { controls: Controls }) {
         {LEGEND.filter((kind) => known.has(kind)).map((kind) => (
           <li key={kind}><Swatch kind={kind} /> {named("timeline-kind", kind)}</li>
         ))}
+        {controls.model.compare.value && (
+          <li class="tl-diverging">
+            {t("timeline.legend.faster")}
+            <span aria-hidden="true">{[-0.3, -0.15, -0.03, 0.03, 0.15, 0.3].map((change) => <i key={change} style={{ background: changeColour(change, isDark()) }} />)}</span>
+            {t("timeline.legend.slower")}
+          </li>
+        )}
         <li class="soft">{t("timeline.legend.many")}</li>
       </ul>
     </Menu>
