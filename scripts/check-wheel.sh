@@ -16,5 +16,6 @@ cd "$work"
 "$work/venv/bin/ascend-sn" --version
 "$work/venv/bin/python" -W error -c 'import ascend_sn, ascend.profiler, asc_tools.profiler'
 "$work/venv/bin/python" -c 'from ascend_sn.report.html_bundle import report_script; assert report_script(), "no front end"'
+"$work/venv/bin/python" -c 'from ascend_sn.insight.assets import WEB_FOLDER; assert (WEB_FOLDER / "index.html").is_file(), "no web page"'
 "$work/venv/bin/python" -m pip check
 echo "wheel: $(basename "$work"/dist/*.whl) installs and starts"

@@ -1,6 +1,6 @@
 """Write the reference pages that follow from the code: tables, analyses, metrics, the reading side in Python.
 
-python scripts/generate_reference.py            write docs/reference/{tables,analyses,metrics,rules,python}.md
+python scripts/generate_reference.py            write docs/reference/{tables,analyses,metrics,page-tables,...}.md
 python scripts/generate_reference.py --check    exit 1 when a page is not what would be written
 """
 
@@ -26,6 +26,9 @@ from ascend_sn.compare.comparison import Comparison, Scaling
 from ascend_sn.compare.judge import Judgement
 from ascend_sn.compare.operators import OperatorChange
 from ascend_sn.compare.runs import compare
+from ascend_sn.insight.tables import PageTable, unit_of
+from ascend_sn.insight.tables_list import PAGE_TABLES
+from ascend_sn.insight.tables_query import MOST_ROWS
 from ascend_sn.model import ledger
 from ascend_sn.model.tables import TABLES, Table, ddl
 from ascend_sn.report.analyzer import AnalysisReport, CommPair, ReportFinding
@@ -100,6 +103,7 @@ def pages() -> dict[str, str]:
         "tables.md": tables_page(),
         "analyses.md": analyses_page(),
         "metrics.md": metrics_page(),
+        "page-tables.md": page_tables_page(),
         "rules.md": rules_page(),
         "python.md": python_page(),
     }
@@ -122,6 +126,34 @@ def tables_page() -> str:
 def _table_section(table: Table) -> str:
     rows = [(f"`{column.name}`", column.type, _unit(column.name), column.doc) for column in table.columns[2:]]
     return f"## {table.name}\n\nOne row is {table.row}.\n\n{_grid(('column', 'type', 'unit', 'meaning'), rows)}"
+
+
+def page_tables_page() -> str:
+    parts = [
+        "# Tables of the web page",
+        GENERATED,
+        "What `ascend-sn view` lists, also as an API: `GET api/v1/runs/RUN/tables/NAME` returns `columns` (name "
+        f"and unit), `rows`, `row_count`, at most {MOST_ROWS} rows an answer. `from`, `count` page through it, `sort` "
+        "(a column) with `descending=1` orders it, `contains` looks for a text, `profile` narrows it to one capture, "
+        "`format=csv` downloads all of it; no cell of the download begins like a formula. Times of a moment count from "
+        "the begin of the profile. Where a table was not collected, `state`, `reason` and `turn_on` say why.",
+        "Tables with matched rows also take `merged=1` (the ranks together) and `against` (a second profile: the "
+        "figures of both and their difference).",
+    ]
+    return _page([*parts, *map(_page_table_section, PAGE_TABLES)])
+
+
+def _page_table_section(table: PageTable) -> str:
+    source = f"From the analysis [`{table.analysis}`](analyses.md#{table.analysis})." if table.analysis else ""
+    lines = [
+        source,
+        f"Rows of two ranks match by {', '.join(f'`{key}`' for key in table.keys)}." if table.keys else "",
+        f"Narrowed by {', '.join(f'`{one.name}`' for one in table.filters)}." if table.filters else "",
+        f"Rows lead to slices of `{table.slices.table}`." if table.slices else "",
+    ]
+    shown = [name for name in table.columns if unit_of(name) != "id"]
+    columns = ", ".join(f"`{name}` ({unit_of(name)})" for name in shown)
+    return "\n\n".join([f"## {table.name}", *filter(None, [" ".join(filter(None, lines))]), f"Columns: {columns}."])
 
 
 def analyses_page() -> str:

@@ -53,14 +53,14 @@ OVERVIEW: Final = (
         sql="""
             select group_id, any_value(kind) as kind, max(group_size) as group_size,
                    bool_and(size_is_exact) as size_is_exact,
-                   string_agg(distinct member_rank::varchar, ', ' order by member_rank::varchar) as members
+                   string_agg(distinct member_rank::varchar, ', ' order by member_rank::varchar) as member_ranks
             from comm_group_member
             group by group_id
         """,
         needs=(Need("comm_group_member"),),
-        columns=("group_id", "kind", "group_size", "size_is_exact", "members"),
+        columns=("group_id", "kind", "group_size", "size_is_exact", "member_ranks"),
         order="kind nulls last, group_id",
-        search=("group_id", "kind", "members"),
+        search=("group_id", "kind", "member_ranks"),
     ),
 )  # fmt: skip
 

@@ -26,7 +26,7 @@ export function CommunicationPage({ run }: PageProps) {
 }
 
 function Content({ run, document }: { run: string; document: Document }) {
-  const { rank, op, group, call } = parameters({ rank: number(), op: text(), group: text(), call: number() });
+  const { rank, op, group, call, from, to } = parameters({ rank: number(), op: text(), group: text(), call: number(), from: number(), to: number() });
   const section = document.communication;
   if (!section.collected) return <><h1>{t("page.communication")}</h1><Absent why={section} /></>;
   return (
@@ -63,7 +63,13 @@ function Content({ run, document }: { run: string; document: Document }) {
         <ServerTable run={run} name="rank_waits" title={t("comm.waits")} rows={12} searchable={false} />
       </Card>
       <Card title={t("comm.links")} note={t("comm.links-note")}>
-        <ServerTable run={run} name="links" title={t("comm.links")} rows={12} />
+        <div id="links" />
+        {from !== null && to !== null && (
+          <p class="filtered">
+            {t("comm.only-pair", { from: String(from), to: String(to) })} <button type="button" onClick={() => change({ from: null, to: null })}>{t("operators.only-off")}</button>
+          </p>
+        )}
+        <ServerTable run={run} name="links" title={t("comm.links")} query={{ src_rank: from, dst_rank: to }} rows={12} />
       </Card>
       <Card title={t("comm.collectives")} note={t("comm.collectives-note")}>
         <ServerTable run={run} name="collectives" title={t("comm.collectives")} query={{ profile: rank }} rows={12} />

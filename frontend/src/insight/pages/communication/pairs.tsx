@@ -50,12 +50,24 @@ export function PairsCard({ run }: { run: string }) {
         <>
           <Choice label={t("comm.metric")} choices={known.map((one) => [one, columnText(one)] as const)} value={shown} choose={(one) => change({ metric: one })} />
           <p class="note">{KINDS[shown].lowIsBad ? t("comm.low-is-dark") : t("comm.high-is-dark")}</p>
-          <div class="scroll heat"><ChartView chart={chart} view={known.indexOf(shown)} title={`${t("comm.pairs")}: ${columnText(shown)}`} /></div>
+          <div class="scroll heat"><ChartView chart={chart} view={known.indexOf(shown)} title={`${t("comm.pairs")}: ${columnText(shown)}`} onPick={(at) => pick(withValue(ofGroup, shown)[at])} /></div>
         </>
       )}
       {value?.state === "collected" && <ServerTable run={run} name="rank_pairs" title={t("comm.pairs")} rows={12} />}
     </Card>
   );
+}
+
+/** The cells that are drawn are those with a value, in the order of the rows. */
+function withValue(rows: readonly Row[], metric: Metric): readonly Row[] {
+  return rows.filter((row) => typeof row[metric] === "number");
+}
+
+/** Shows the links of a pair below. */
+function pick(row: Row | undefined): void {
+  if (!row) return;
+  change({ from: Number(row["src_rank"]), to: Number(row["dst_rank"]) });
+  document.getElementById("links")?.scrollIntoView();
 }
 
 function heat(rows: readonly Row[], metrics: readonly Metric[]): HeatChart | null {

@@ -1,0 +1,85 @@
+"""Documents over HTTP: made once, in the language that is asked for, and refused where there is nothing to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from ascend_sn.insight.app import application
+from ascend_sn.insight.runs import Served
+from ascend_sn.store.input import Input
+from tests.timeline import timeline
+from tests.unit.insight.drawn_runs import NoDocuments, write_run
+
+
+class Counted(NoDocuments):
+    """Notes what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, ...]] = []
+
+    def document(self, named: Input, code: str, job: str | None) -> bytes:
+        self.asked.append((named.name, code))
+        return f'{{"language": "{code}"}}'.encode()
+
+    def comparison(self, baseline: Input, candidate: Input, code: str) -> bytes:
+        self.asked.append((baseline.name, candidate.name, code))
+        return b'{"verdict": "no change"}'
+
+
+@pytest.fixture
+def documents() -> Counted:
+    return Counted()
+
+
+@pytest.fixture
+def http(tmp_path: Path, documents: Counted) -> Iterator[TestClient]:
+    db = timeline("r0 s1 |AA..B|")
+    folders = [write_run(db, tmp_path / name) for name in ("before", "after")]
+    served = Served([Input.of(folder) for folder in folders], documents, cache_dir=tmp_path / "cache")
+    for run in served.runs:
+        run.read()
+    with TestClient(application(served, pages=[])) as client:
+        yield client
+
+
+def test_a_document_is_made_once_per_language(http: TestClient, documents: Counted) -> None:
+    first, again = (http.get("/api/v1/runs/b/document?lang=zh").json() for _ in range(2))
+    other = http.get("/api/v1/runs/b/document").json()
+
+    assert (first, again, other) == ({"language": "zh"}, {"language": "zh"}, {"language": "en"})
+    assert documents.asked == [("after", "zh"), ("after", "en")]
+
+
+def test_two_runs_are_compared_in_the_order_that_is_asked_for(http: TestClient, documents: Counted) -> None:
+    http.get("/api/v1/comparison?base=b&candidate=a")
+
+    assert documents.asked == [("after", "before", "en")]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("comparison?base=a&candidate=a", 400, "bad_parameter"),
+        ("comparison?base=a", 400, "missing_parameter"),
+        ("comparison?base=a&candidate=z", 404, "no_run"),
+        ("runs/z/document", 404, "no_run"),
+        ("runs/a/document?lang=fr", 400, "bad_parameter"),
+        ("history", 404, "no_history"),
+        ("runs/a/tables/nothing", 404, "unknown_name"),
+        ("runs/a/tables/kernels?sort=nothing", 404, "unknown_name"),
+        ("runs/a/tables/kernels?from=x", 400, "bad_request"),
+        ("runs/a/memory-curve?from_ns=x", 400, "bad_request"),
+    ],
+)
+def test_what_has_no_answer_says_why(http: TestClient, path: str, status: int, code: str) -> None:
+    reply = http.get(f"/api/v1/{path}")
+
+    assert (reply.status_code, reply.json()["error"]["code"]) == (status, code)
+
+
+def test_the_session_says_whether_there_is_a_history(http: TestClient) -> None:
+    assert http.get("/api/v1/session").json()["history"] is False
