@@ -34,7 +34,13 @@ def cluster_lines(cluster: Cluster, language: Language) -> list[str]:
     if cluster.straggler_count:
         lines.append(language.text("cluster.stragglers", count=cluster.straggler_count))
     if cluster.slow_link_count:
-        lines.append(language.text("cluster.slow-links", count=cluster.slow_link_count))
+        shared = _met_by_all(cluster)
+        said = {"count": cluster.slow_link_count}
+        lines.append(
+            language.text("cluster.slow-links", **said)
+            if shared is None
+            else language.text("cluster.slow-links-of", rank=shared, **said)
+        )
     if cluster.lost_count:
         lines.append(language.text("cluster.lost", count=cluster.lost_count, example=printable(cluster.lost[0])))
     if cluster.detailed_ranks is not None:
@@ -86,7 +92,7 @@ def stage_table(cluster: Cluster, language: Language) -> TextTable | None:
             count_text(row.ranks),
             duration_text(row.window_ns),
             *(
-                f"{duration_text(part)} ({percent_text(part / row.window_ns)})" if row.window_ns else "-"
+                percent_text(part / row.window_ns) if row.window_ns else "-"
                 for part in (row.compute_ns, row.exposed_comm_ns, row.free_ns)
             ),
             share_cell(row.bubble_ratio),
@@ -141,6 +147,15 @@ def _spread_params(spread: Spread, language: Language) -> dict[str, str]:
         "high": shown(spread.highest),
         "high_rank": rank_text(spread.highest_rank, language),
     }
+
+
+def _met_by_all(cluster: Cluster) -> int | None:
+    """The rank that every slow pair has; None where there is none, or where only one pair is known."""
+    pairs = [{link.src_rank, link.dst_rank} for link in cluster.slow_links if link.rank_scope == "global"]
+    if len(pairs) < 2 or len(pairs) < len(cluster.slow_links) or cluster.slow_link_count > len(pairs):
+        return None
+    shared = set.intersection(*pairs)
+    return next(iter(shared)) if len(shared) == 1 else None
 
 
 def _cause(row: ClusterRank, language: Language) -> str:
