@@ -24,6 +24,7 @@ from ascend_sn.store.upgrade import is_run_folder, load_manifest
 
 if TYPE_CHECKING:
     from ascend_sn.model.manifest import Manifest
+    from ascend_sn.store import Run
     from ascend_sn.store.mapping import Mapping
 
 SCHEMA: Final = "ascend-sn/ingest/1"
@@ -78,7 +79,7 @@ def ingest(
             )
         except NothingChosenError:
             return _nothing(target, language, output_format)
-        done = _kept(location, target, mapping, waiting, cache_dir, summarised=part is not None)
+        done = _kept(location, target, mapping, waiting, cache_dir, language, is_shard=part is not None)
     if output_format == "json":
         print(json.dumps({"schema": SCHEMA, "output": str(target), **msgspec.to_builtins(done)}, ensure_ascii=False))
     else:
@@ -117,20 +118,31 @@ class _Done(msgspec.Struct):
 
 
 def _kept(
-    location: Location, target: Path, mapping: Mapping, waiting: Waiting, cache_dir: Path | None, *, summarised: bool
+    location: Location,
+    target: Path,
+    mapping: Mapping,
+    waiting: Waiting,
+    cache_dir: Path | None,
+    language: Language,
+    *,
+    is_shard: bool,
 ) -> _Done:
-    """Keep a run as the folder `target`; one that holds the same already is left as it is."""
+    """Keep a run as the folder `target`; one that holds the same already is left as it is.
+
+    A shard has its summaries at once, but no timeline: it is looked at together with the others.
+    """
     from ascend_sn.analysis.summaries import summarise
     from ascend_sn.store import Run
     from ascend_sn.store.summaries import summaries_of
 
     manifest = load_manifest(location.folder)
-    if summarised or len(manifest.profiles) >= _SUMMARISED_FROM:
+    if is_shard or len(manifest.profiles) >= _SUMMARISED_FROM:
         summaries_of(location, summarise, mapping=mapping, cache_dir=cache_dir, progress=waiting.reading)
     with Run(location.folder, location.input) as run:
         ((damage,),) = run.sql("select count(*) from damage where severity = 'damage'").fetchall()
-    if not _holds(target, manifest):
-        _copy(location.folder, target)
+        if not _holds(target, manifest):
+            waiting.tell(language.text("say.drawing"))
+            _copy(run, target, with_timeline=not is_shard)
     return _Done(
         profiles=len(manifest.profiles),
         rows=sum(manifest.tables.values()),
@@ -144,12 +156,17 @@ def _holds(target: Path, manifest: Manifest) -> bool:
     return is_run_folder(target) and load_manifest(target).profiles == manifest.profiles
 
 
-def _copy(run_folder: Path, output: Path) -> None:
+def _copy(run: Run, output: Path, *, with_timeline: bool) -> None:
     """Copy a run whole or not at all: under another name first, then renamed."""
+    from ascend_sn.insight.class_lanes import class_lanes
+    from ascend_sn.store.timeline import add_timeline
+
     partial = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(run_folder, partial, ignore=shutil.ignore_patterns("results"))
+        shutil.copytree(run.path, partial, ignore=shutil.ignore_patterns("results"))
+        if with_timeline:
+            add_timeline(run, partial, class_lanes=class_lanes)
         if is_run_folder(output):
             shutil.rmtree(output)  # an earlier attempt at the same shard
         elif output.exists():

@@ -15,6 +15,7 @@ import click
 
 from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_options, job_option, language_option
 from ascend_sn.cli.opening import input_of
+from ascend_sn.cli.starting import started
 from ascend_sn.errors import InputError, UsageError
 from ascend_sn.report.language import Code, Language
 from ascend_sn.report.printable import printable
@@ -24,6 +25,7 @@ SCHEMA: Final = "ascend-sn/view/1"
 
 _RUNS: Final = 2
 _ROWS: Final = 500
+_IDLE_MINUTES: Final = 60.0
 
 
 @click.command(cls=GuideCommand)
@@ -32,6 +34,8 @@ _ROWS: Final = 500
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="cli.option.host")
 @click.option("--base-url", default="", metavar="URL", help="cli.option.base-url")
 @click.option("--no-browser", is_flag=True, help="cli.option.no-browser")
+@click.option("--background", is_flag=True, help="cli.option.background")
+@click.option("--idle-exit", type=click.FloatRange(min=0), metavar="MINUTES", help="cli.option.idle-exit")
 @click.option("--history", metavar="PLACE", help="cli.option.view-history")
 @click.option("--format", "output_format", type=click.Choice(("text", "json")), help="cli.option.format")
 @job_option()
@@ -45,6 +49,8 @@ def view(
     host: str,
     base_url: str,
     no_browser: bool,
+    background: bool,
+    idle_exit: float | None,
     history: str | None,
     output_format: str | None,
     job: str | None,
@@ -52,13 +58,32 @@ def view(
     language: Language,
 ) -> int:
     """Serve the page of one run or two until interrupted."""
-    named = [Input.of(path) for path in input_of(paths, input_paths).paths]
+    inputs = input_of(paths, input_paths).paths
+    named = [Input.of(path) for path in inputs]
     if len(named) > _RUNS:
         raise UsageError(f"view shows one run, or two to compare, not {len(named)}")
     for one in named:
         for path in one.paths:
             if not path.exists():
                 raise InputError(path, "no such file or folder")
+    if background:
+        words = [
+            *map(str, inputs),
+            "--port",
+            str(port),
+            "--host",
+            host,
+            "--base-url",
+            base_url,
+            "--lang",
+            language.code,
+        ]
+        for option, value in (("--history", history), ("--job", job), ("--cache-dir", cache_dir)):
+            words += [] if value is None else [option, str(value)]
+        idle_minutes = _IDLE_MINUTES if idle_exit is None else idle_exit
+        words += ["--idle-exit", str(idle_minutes), *(["--no-browser"] if no_browser else [])]
+        _print(started(words), output_format, language, idle_minutes)
+        return 0
     from ascend_sn.insight.app import application
     from ascend_sn.insight.runs import Served
     from ascend_sn.insight.serve import listening, serve
@@ -67,21 +92,38 @@ def view(
     at = listening(host, port, base_url)
 
     def ready() -> None:
-        if output_format == "json":
-            said = {"schema": SCHEMA, "url": at.address.url, "tunnel": at.address.tunnel, "port": at.address.port}
-            print(json.dumps(said), flush=True)
-        else:
-            print(at.address.url, flush=True)
-            if at.address.tunnel:
-                print(printable(at.address.tunnel), flush=True)
-            print(language.text("say.viewing"), file=sys.stderr)
+        where = {name: getattr(at.address, name) for name in ("url", "frame", "tunnel", "port")}
+        _print({**where, "pid": os.getpid()}, output_format, language, None)
         if not no_browser:
             _open_browser(at.address.url)
         for run in served.runs:
             run.read_in_background()
 
-    serve(application(served), at, ready=ready)
+    def ended(signal_: int | None, is_busy: bool) -> None:
+        has_ended = served.close()
+        if signal_ is not None and (is_busy or not has_ended):
+            # What still works in other threads cannot be broken off; nothing of it is wanted any more.
+            print(language.text("cli.interrupted"), file=sys.stderr)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(128 + signal_)
+
+    serve(application(served), at, ready=ready, ended=ended, idle_exit_s=None if idle_exit is None else 60 * idle_exit)
     return 0
+
+
+def _print(where: Mapping[str, Any], output_format: str | None, language: Language, idle_minutes: float | None) -> None:
+    """Say where the page is, and when it ends."""
+    if output_format == "json":
+        print(json.dumps({"schema": SCHEMA, **where}), flush=True)
+        return
+    print(where["url"], flush=True)
+    if where["tunnel"]:
+        print(printable(where["tunnel"]), flush=True)
+    if idle_minutes is None:
+        print(language.text("say.viewing"), file=sys.stderr)
+    else:
+        print(language.text("say.viewing-on", pid=str(where["pid"]), minutes=f"{idle_minutes:g}"), file=sys.stderr)
 
 
 class Documents:

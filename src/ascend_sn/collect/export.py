@@ -1,4 +1,4 @@
-"""`Profiler.export(format)`: the recording in other forms, made by a process of its own.
+"""`Profiler.export(format)` and `Profiler.view()`: the recording in other forms, made by a process of its own.
 
 What reads recordings is large (a database, a report); it never enters the program's process.
 """
@@ -14,7 +14,7 @@ from ascend_sn.collect.environment import SWITCHES
 from ascend_sn.errors import ProfilerError
 from ascend_sn.model.trace_schema import TRACE_NAME
 
-__all__ = ["FORMATS", "export_recording"]
+__all__ = ["FORMATS", "export_recording", "view_recording"]
 
 FORMATS = ("chrome", "csv", "json", "parquet", "arrow", "html")
 
@@ -50,6 +50,28 @@ def export_recording(folder: str, format: str, path: str | None) -> str:
         "parquet": ["-m", _MAIN, "export", "--input", folder, "--format", "parquet", "--output", target],
         "html": ["-m", _MAIN, "report", "--input", folder, "--output", target],
     }[format]
+    _run(words, f"export to {format}")
+    return target
+
+
+def view_recording(folder: str) -> tuple[str, str]:
+    """Serve the web page of a recording from a process that goes on without us.
+
+    Args:
+        folder: The run folder, or the output folder of several ranks.
+
+    Returns:
+        The address, and lines that tell it, with the ssh command where one is needed.
+
+    Raises:
+        ProfilerError: The page could not be started; the message says why.
+    """
+    said = _run(["-m", _MAIN, "view", "--input", folder, "--background"], "view").strip()
+    return said.splitlines()[0], said
+
+
+def _run(words: list[str], what: str) -> str:
+    """Run a command of ours and return what it printed."""
     # The other process is not to be recorded itself.
     environment = {name: value for name, value in os.environ.items() if name not in SWITCHES}
     done = subprocess.run(
@@ -57,5 +79,5 @@ def export_recording(folder: str, format: str, path: str | None) -> str:
     )
     if done.returncode:
         lines = done.stderr.strip().splitlines()
-        raise ProfilerError(f"export to {format} failed: {lines[-1] if lines else f'exit code {done.returncode}'}")
-    return target
+        raise ProfilerError(f"{what} failed: {lines[-1] if lines else f'exit code {done.returncode}'}")
+    return done.stdout

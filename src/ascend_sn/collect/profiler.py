@@ -187,6 +187,28 @@ class Profiler(SpanCalls):
             self._faults.exception("export")
             return None
 
+    def view(self) -> str | None:
+        """Show the recording as a web page, and return its address.
+
+        A process of its own serves the page; it opens a browser where there is a display, and ends after an hour
+        without a visitor. The address, which holds a secret token, is printed, and so is the ssh command that makes
+        it reachable from another machine. None, and a warning, where nothing was recorded.
+        """
+        try:
+            self.save()
+            folder = self.output_folder
+            if folder is None:
+                self._faults.warning("view", "nothing was recorded, so there is nothing to view")
+                return None
+            from ascend_sn.collect.export import view_recording
+
+            address, said = view_recording(folder)
+            print(said, flush=True)
+            return address
+        except Exception:  # noqa: BLE001 - the boundary to the user's program
+            self._faults.exception("view")
+            return None
+
     def _start_op(
         self,
         name: str,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from starlette.applications import Starlette
@@ -63,11 +62,6 @@ MAKERS: Final[tuple[RouteMaker, ...]] = (
 def application(served: Served, *, pages: Sequence[Route] | None = None) -> Starlette:
     """Return the application over runs; `pages` are the files of the page, those that were built by default."""
 
-    @contextlib.asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        yield
-        served.close()
-
     app = Starlette(
         routes=[*(asset_routes() if pages is None else pages), Mount(API, routes=api_routes(served))],
         exception_handlers={
@@ -77,7 +71,6 @@ def application(served: Served, *, pages: Sequence[Route] | None = None) -> Star
             HTTPException: _http_error,
             Exception: _defect,
         },
-        lifespan=lifespan,
     )
     app.router.redirect_slashes = False  # to a whole address, which is wrong behind a proxy
     return app

@@ -47,17 +47,24 @@ class Guard:
     Args:
         app: The application.
         token: The secret of this server.
-        hosts: Names under which it may be addressed beside those of the loopback.
+        hosts: Names under which it may be addressed beside those of the loopback; None for any, behind a proxy that
+            passes on the name of its own.
         origin: Origin of the page where a proxy changes it, such as `https://hub.example`.
         base_path: Path under which a proxy shows it; both whole and shortened paths are understood.
     """
 
     def __init__(
-        self, app: ASGIApp, *, token: str, hosts: frozenset[str] = frozenset(), origin: str = "", base_path: str = "/"
+        self,
+        app: ASGIApp,
+        *,
+        token: str,
+        hosts: frozenset[str] | None = frozenset(),
+        origin: str = "",
+        base_path: str = "/",
     ) -> None:
         self._app = app
         self._token = token.encode()
-        self._hosts = _LOOPBACK | {host.lower() for host in hosts}
+        self._hosts = None if hosts is None else _LOOPBACK | {host.lower() for host in hosts}
         self._origin = origin
         self._base_path = base_path.rstrip("/")
         # Cookies know no ports: two servers of one machine must not take each other's away.
@@ -79,25 +86,34 @@ class Guard:
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        inside = self._inside(scope)
-        refused = self._refusal(inside)
+        inside, is_known = self._inside(scope)
+        refused = self._refusal(inside, is_known=is_known)
         if refused is not None:
             await refused(inside, receive, with_headers)
             return
         await self._app(inside, _limited(receive), with_headers)
 
-    def _inside(self, scope: Scope) -> Scope:
-        """The request with the path that a proxy puts before it taken away."""
+    def _inside(self, scope: Scope) -> tuple[Scope, bool]:
+        """The request without what stands before its path, and whether the token did.
+
+        That is the path of a proxy, and `t/TOKEN/`: a page in the frame of a notebook is given no cookies.
+        """
         path = scope["path"]
         if self._base_path and path.startswith(f"{self._base_path}/"):
             path = path[len(self._base_path) :]
-        return {**scope, "path": path, "raw_path": path.encode("utf-8", "surrogateescape"), "root_path": ""}
+        is_known = False
+        if path.startswith("/t/"):
+            shown, slash, rest = path.removeprefix("/t/").partition("/")
+            is_known = bool(slash) and self._matches(shown)
+            path = f"/{rest}" if is_known else path
+        raw = path.encode("utf-8", "surrogateescape")
+        return {**scope, "path": path, "raw_path": raw, "root_path": ""}, is_known
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    def _refusal(self, scope: Scope, *, is_known: bool) -> Response | None:
         """What is answered to a request that is not passed on."""
         headers = Headers(scope=scope)
         host = _host_name(headers.get("host", ""))
-        if len(headers.getlist("host")) != 1 or host not in self._hosts:
+        if len(headers.getlist("host")) != 1 or (self._hosts is not None and host not in self._hosts):
             return _said(421, "this server is not addressed by that name")
         if scope["method"] not in _METHODS:
             return _said(405, "only GET, HEAD and PUT are answered")
@@ -110,7 +126,7 @@ class Guard:
             return _said(413, f"a body holds at most {BODY_LIMIT} bytes")
         if scope["path"] == "/" and b"token=" in scope["query_string"]:
             return self._entered(scope)
-        if not self._has_token(headers):
+        if not is_known and not self._has_token(headers):
             return _said(403, "no access: open the address that `ascend-sn view` printed")
         return None
 

@@ -186,6 +186,12 @@ class ServedRun:
         """End reading at the next source; what was built so far is removed."""
         self._stops.set()
 
+    def wait(self, patience_s: float) -> bool:
+        """Wait until nothing reads in the background any more; false where that takes longer."""
+        if self._thread is not None:
+            self._thread.join(patience_s)
+        return self._thread is None or not self._thread.is_alive()
+
     def _read(self) -> None:
         try:
             self._open = self._opened()
@@ -270,10 +276,17 @@ class Served:
         """
         return self.run(id).opened()
 
-    def close(self) -> None:
-        """End what is still read, and release the runs."""
+    def close(self, patience_s: float = 1.0) -> bool:
+        """End what is still read, and release the runs.
+
+        Returns:
+            Whether reading ended within `patience_s`; else what reads goes on until the process ends.
+        """
         for run in self.runs:
             run.stop()
-        for run in self.runs:
-            with suppress(ApiError):
-                run.opened().run.close()
+        ended = all([run.wait(patience_s) for run in self.runs])
+        if ended:
+            for run in self.runs:
+                with suppress(ApiError):
+                    run.opened().run.close()
+        return ended

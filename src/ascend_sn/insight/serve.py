@@ -7,7 +7,9 @@ import contextlib
 import getpass
 import secrets
 import socket
+import time
 from collections.abc import Callable
+from types import FrameType
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -35,12 +37,14 @@ class Address(msgspec.Struct, frozen=True):
 
     Attributes:
         url: The page, with the token.
+        frame: The page for a frame, where cookies of another site are not kept; also with the token.
         tunnel: Command that makes it reachable from another machine; empty where it listens to others.
         port: Its port.
         token: The secret.
     """
 
     url: str
+    frame: str
     tunnel: str
     port: int
     token: str
@@ -51,7 +55,7 @@ class Listening(msgspec.Struct, frozen=True):
 
     sockets: tuple[socket.socket, ...]
     address: Address
-    hosts: frozenset[str]
+    hosts: frozenset[str] | None
     origin: str
     base_path: str
 
@@ -62,7 +66,7 @@ def listening(host: str = _LOOPBACK, port: int = 0, base_url: str = "") -> Liste
     Args:
         host: Address to listen on.
         port: Port to listen on.
-        base_url: Where a proxy shows the server: a whole URL, or a path.
+        base_url: Where a proxy shows the server: a whole URL, or a path; `{port}` in it stands for the port.
 
     Raises:
         UsageError: The port is taken, the host is none of this machine, or the base URL is none.
@@ -79,6 +83,7 @@ def listening(host: str = _LOOPBACK, port: int = 0, base_url: str = "") -> Liste
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     bound = made.getsockname()[1]
     token = secrets.token_urlsafe(24)
+    proxy = urlsplit(base_url.replace("{port}", str(bound)))
     shown = _LOOPBACK if host == "localhost" else socket.gethostname() if host in _ANY else host
     base_path = f"{proxy.path.rstrip('/')}/"
     origin = f"{proxy.scheme}://{proxy.netloc}" if proxy.hostname else ""
@@ -87,23 +92,34 @@ def listening(host: str = _LOOPBACK, port: int = 0, base_url: str = "") -> Liste
         sockets=(made,),
         address=Address(
             url=f"{start}?token={token}",
+            frame=f"{start if origin or not base_url else base_path}t/{token}/",
             tunnel="" if origin or not _is_loopback(host) else _tunnel(bound),
             port=bound,
             token=token,
         ),
-        hosts=frozenset({*_own_names(host), *([proxy.hostname] if proxy.hostname else [])}),
+        hosts=None if base_url and not origin else frozenset({*_own_names(host), *_named(proxy.hostname)}),
         origin=origin,
         base_path=base_path,
     )
 
 
-def serve(app: Starlette, at: Listening, *, ready: Callable[[], None] | None = None) -> None:
+def serve(
+    app: Starlette,
+    at: Listening,
+    *,
+    ready: Callable[[], None] | None = None,
+    ended: Callable[[int | None, bool], None] | None = None,
+    idle_exit_s: float | None = None,
+) -> None:
     """Serve until interrupted.
 
     Args:
         app: The application.
         at: Where it listens.
         ready: Called once it answers.
+        ended: Called once it listens no more, with the signal that ended it (None for none) and whether answers are
+            still being worked out. Whoever wants to be quick ends the process: these cannot be broken off.
+        idle_exit_s: End after so many seconds without a request; None for never.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -116,7 +132,7 @@ def serve(app: Starlette, at: Listening, *, ready: Callable[[], None] | None = N
             date_header=True,
             h11_max_incomplete_event_size=_HEADER_BYTES,
             http="h11",
-            lifespan="on",
+            lifespan="off",
             limit_concurrency=_CONNECTIONS,
             log_level="error",
             proxy_headers=False,
@@ -126,21 +142,54 @@ def serve(app: Starlette, at: Listening, *, ready: Callable[[], None] | None = N
             ws="none",
         ),
         ready,
+        ended,
+        idle_exit_s,
     )
     server.run(sockets=list(at.sockets))
 
 
 class _Server(uvicorn.Server):
-    """Tells when it answers."""
+    """Tells when it answers, and ends when nobody asks any more."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None] | None) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        ready: Callable[[], None] | None,
+        ended: Callable[[int | None, bool], None] | None,
+        idle_exit_s: float | None,
+    ) -> None:
         super().__init__(config)
         self._ready = ready
+        self._ended = ended
+        self._signal: int | None = None
+        self._idle_exit_s = idle_exit_s
+        self._answered = 0
+        self._asked_at = time.monotonic()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self._ready is not None and self.started:
             await asyncio.to_thread(self._ready)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._signal = sig
+        super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        if self._ended is not None:
+            self._ended(self._signal, bool(self.server_state.tasks))
+
+    async def on_tick(self, counter: int) -> bool:
+        if self.server_state.total_requests != self._answered or self.server_state.tasks:
+            self._answered, self._asked_at = self.server_state.total_requests, time.monotonic()
+        elif self._idle_exit_s is not None and time.monotonic() - self._asked_at >= self._idle_exit_s:
+            return True
+        return await super().on_tick(counter)
+
+
+def _named(host: str | None) -> list[str]:
+    return [host] if host else []
 
 
 def _is_loopback(host: str) -> bool:

@@ -11,6 +11,7 @@ __all__ = [
     "history_file",
     "history_place",
     "launched_as",
+    "notebook_prefix",
     "notify_targets",
     "pipeline_link",
     "program_version",
@@ -44,6 +45,11 @@ def history_file() -> Path:
     """The usual history: `$XDG_DATA_HOME/ascend-sn/history.db`, else below `~/.local/share`."""
     base = os.environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local" / "share") / "ascend-sn" / "history.db"
+
+
+def notebook_prefix() -> str | None:
+    """Path under which JupyterHub shows the user's server; None outside of a hub."""
+    return os.environ.get("JUPYTERHUB_SERVICE_PREFIX") or None
 
 
 def program_version() -> tuple[str | None, str | None]:

@@ -24,6 +24,7 @@ from ascend_sn.store.upgrade import load_manifest
 
 if TYPE_CHECKING:
     from ascend_sn.store.ingest import Progress
+    from ascend_sn.store.page import Page
 
 __all__ = ["Run", "open_run"]
 
@@ -124,6 +125,25 @@ class Run:
     def sql(self, query: str, **parameters: Any) -> DuckDBPyRelation:
         """Run a query on the tables; trusted, as it is your own Python. Parameters are named `$name`."""
         return self.db.sql(query, params=parameters or None)
+
+    def view(self, *, inline: bool = False, height: int = 800) -> Page:
+        """Show the run as a web page: a notebook shows it in a frame, elsewhere its address is printed.
+
+        Args:
+            inline: Show the report instead, whole and without a server, so that it stays in a saved notebook.
+            height: Height of the frame in pixels.
+
+        Returns:
+            The page. A process of its own serves it; it ends after an hour without a visitor, or with `Page.close`.
+
+        Raises:
+            StoreError: The page could not be started, or the report not be written.
+        """
+        from ascend_sn.store.page import inline_page, served_page
+
+        cache = self.path.parent.parent if self.path.parent.name == "runs" else None
+        make = inline_page if inline else served_page
+        return make(self.input, self.path, job=self.job, cache_dir=cache, height=height)
 
     def close(self) -> None:
         """Release the connection."""
