@@ -18,6 +18,11 @@ export function heatHeight(chart: HeatChart): number {
   return 34 + chart.rows.length * heatCell(chart) + 56;
 }
 
+/** Width that shows every cell. */
+export function heatWidth(chart: HeatChart): number {
+  return 50 + chart.columns.length * heatCell(chart) + 20;
+}
+
 /** The middle of the scale is the median: half of it is one end, twice of it the other, or the most if it is wide. */
 export function scaleOf(values: number[], wide = false): [number, number] {
   const sorted = values.filter((value) => value > 0).sort((a, b) => a - b);

@@ -233,6 +233,29 @@ export interface Holder {
   share_ratio: number | null;
 }
 
+/** Only for sixteen ranks and more. */
+export interface Cluster {
+  rank_count: number;
+  detailed_ranks: (number | null)[] | null;
+  lost: string[];
+  lost_count: number;
+  stages: { stage: number | null; ranks: number; window_ns: number; compute_ns: number; exposed_comm_ns: number; free_ns: number; bubble_ratio: number | null }[];
+  straggler_count: number;
+  worst: {
+    rank: number | null;
+    profile_id: number;
+    host: string | null;
+    stage: number | null;
+    own_ns: number;
+    peer_own_ns: number | null;
+    caused_wait_ns: number;
+    is_straggler: boolean;
+    cause: string | null;
+  }[];
+  steps: number[];
+  heat: { rank: number | null; stage: number | null; own_ns: (number | null)[] }[];
+}
+
 export interface Document {
   input: string;
   job: string;
@@ -250,6 +273,7 @@ export interface Document {
     hot_spots?: { rank: number | null; device: string; device_bytes: number; holder_count: number; holders: Holder[] } | null;
   };
   critical_path?: CriticalPath | null;
+  cluster?: Cluster | null;
   findings: Findings;
 }
 

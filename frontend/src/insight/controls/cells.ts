@@ -39,7 +39,8 @@ export function columnText(name: string): string {
   for (const [prefix, key] of [["other_", "cell.other"], ["more_", "cell.more"]] as const) {
     if (name.startsWith(prefix)) return t(key, { column: columnText(name.slice(prefix.length)) });
   }
-  return named("col", name);
+  const text = named("col", name);
+  return text === name.replaceAll("_", " ") ? text.replace(/ (ns|bytes|ratio|count)$/, "") : text;
 }
 
 /** Words of the data that have a name of their own: kinds, causes, states. */

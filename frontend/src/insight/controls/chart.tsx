@@ -2,6 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { type ECharts, init } from "../../charts/engine";
+import { heatWidth } from "../../charts/heat";
 import { heightOf, optionOf } from "../../charts/options";
 import { themeOf } from "../../charts/theme";
 import type { Chart } from "../../report/data";
@@ -47,5 +48,5 @@ export function ChartView({ chart, title, view = 0, height, onPick, onZoom }: Ch
     made.current.resize();
     made.current.setOption({ aria: { enabled: false }, ...optionOf(chart, view, themeOf(box.current)) }, true);
   }, [chart, view, shade]);
-  return <div ref={box} class={`chart${onPick ? " picks" : ""}`} role="img" aria-label={title} style={{ height: `${height ?? heightOf(chart)}px` }} />;
+  return <div ref={box} class={`chart${onPick ? " picks" : ""}`} role="img" aria-label={title} style={{ height: `${height ?? heightOf(chart)}px`, minWidth: chart.type === "heat" ? `${heatWidth(chart)}px` : "" }} />;
 }

@@ -94,7 +94,7 @@ function EvidenceTable({ title, rows }: { title: string; rows: readonly Evidence
       rows={rows}
       columns={[
         { title: t("findings.figure"), left: true, text: (row) => columnText(row.name) },
-        { title: t("findings.value"), text: (row) => cellText(row.value, unitOf(row.name)) },
+        { title: t("findings.value"), text: (row) => <span class="value">{cellText(row.value, unitOf(row.name))}</span> },
         { title: t("findings.source"), left: true, text: (row) => row.source },
         { title: t("findings.where"), left: true, text: whereText },
       ]}

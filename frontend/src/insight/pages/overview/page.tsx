@@ -12,6 +12,7 @@ import { href } from "../../shell/router";
 import { named, t } from "../../shell/words";
 import { worthText } from "../findings/gain";
 import { BreakdownCard, PhasesCard } from "./breakdown";
+import { ClusterCard } from "./cluster";
 import { PathCard } from "./path";
 
 const FIRST = 4;
@@ -29,6 +30,7 @@ export function OverviewPage({ run }: PageProps) {
             </div>
             <First document={document} places={places} />
           </div>
+          {document.cluster && <ClusterCard cluster={document.cluster} />}
           <BreakdownCard run={run} document={document} />
           <PhasesCard document={document} />
           <div class="pair">
