@@ -181,6 +181,10 @@ class Server:
         assert answer.status == 200, content
         return content
 
+    def _cpu_s(self) -> float:
+        times = psutil.Process(self._process.pid).cpu_times()
+        return float(times.user + times.system)
+
     def measure(self) -> None:
         while json.loads(self.get("session"))["runs"][0]["state"] == "reading":
             time.sleep(0.02)
@@ -195,12 +199,13 @@ class Server:
             f"({ready - self._began:.2f} s before that from the start of the process)\n"
         )
         depths = sum(track["depths"] for track in tracks["tracks"])
-        print(f"| window, {len(tracks['tracks'])} tracks, {depths} depths | rows | kB | median ms | p95 ms | reach |")
-        print("|---|---:|---:|---:|---:|---:|")
+        lanes = f"{len(tracks['tracks'])} tracks, {depths} depths"
+        print(f"| window, {lanes} | rows | kB | median ms | p95 ms | server CPU ms | reach |")
+        print("|---|---:|---:|---:|---:|---:|---:|")
         chance = random.Random(1)
         for share in SHARES:
             span = max(length * share, 1000.0)
-            taken, rows, size = [], 0, 0
+            taken, rows, size, used = [], 0, 0, self._cpu_s()
             for _ in range(REQUESTS if share < 1 else 50):
                 t0 = chance.uniform(0, length - span)
                 began = time.perf_counter()
@@ -208,7 +213,8 @@ class Server:
                 taken.append(1e3 * (time.perf_counter() - began))
                 rows, size = max(rows, int(np.frombuffer(content, "<u4", 4)[3])), max(size, len(content))
             median, p95 = np.percentile(taken, [50, 95])
-            print(f"| {span / 1e6:.3g} ms | {rows} | {size / 1e3:.0f} | {median:.2f} | {p95:.2f} | 10 |")
+            cpu = 1e3 * (self._cpu_s() - used) / len(taken)
+            print(f"| {span / 1e6:.3g} ms | {rows} | {size / 1e3:.0f} | {median:.2f} | {p95:.2f} | {cpu:.2f} | 10 |")
         print("\n| other requests | ms |\n|---|---:|")
         middle, near = length // 2, length // 1000
         for name, path in {

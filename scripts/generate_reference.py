@@ -33,6 +33,7 @@ from ascend_sn.model import ledger
 from ascend_sn.model.tables import TABLES, Table, ddl
 from ascend_sn.report.analyzer import AnalysisReport, CommPair, ReportFinding
 from ascend_sn.report.language import Language
+from scripts.insight_reference import insight_api_page
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 
@@ -104,6 +105,7 @@ def pages() -> dict[str, str]:
         "analyses.md": analyses_page(),
         "metrics.md": metrics_page(),
         "page-tables.md": page_tables_page(),
+        "insight-api.md": insight_api_page(),
         "rules.md": rules_page(),
         "python.md": python_page(),
     }

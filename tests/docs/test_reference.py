@@ -15,12 +15,17 @@ from ascend_sn import analysis, replay
 from ascend_sn.model.tables import TABLES
 from scripts import generate_reference
 from scripts.generate_reference import FOLDER, metrics, pages
+from scripts.insight_reference import undocumented
 
 
 def test_the_pages_are_up_to_date() -> None:
     stale = [name for name, text in pages().items() if (FOLDER / name).read_text(encoding="utf-8") != text]
 
     assert stale == [], "run scripts/generate_reference.py"
+
+
+def test_every_address_of_the_page_says_what_it_answers() -> None:
+    assert undocumented() == []
 
 
 def test_every_table_and_column_has_its_place() -> None:

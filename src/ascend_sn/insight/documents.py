@@ -24,11 +24,19 @@ def document_routes(served: Served) -> list[Route]:
 
     # No coroutines: such endpoints run in threads, where an analysis may take its time.
     def document(request: Request) -> Response:
+        """The document of a run, as `analyze --format json` writes it, with 500 rows to a ranking.
+
+        Parameters: `lang`.
+        """
         code = language(request)
         opened = served.opened(request.path_params["run"])
         return made.once(f"{opened.id} {code}", lambda: served.documents.document(opened.input, code, opened.job))
 
     def comparison(request: Request) -> Response:
+        """The comparison of two runs, as `compare --format json` writes it.
+
+        Parameters: `base`, `candidate` (letters of runs), `lang`.
+        """
         code = language(request)
         base, candidate = (served.opened(parameter(request, name)) for name in ("base", "candidate"))
         if base is candidate:
@@ -39,6 +47,10 @@ def document_routes(served: Served) -> list[Route]:
         )
 
     def history(request: Request) -> Response:
+        """The trend of the history given with `--history`, as `history trend --format json` writes it.
+
+        Parameters: `lang`.
+        """
         code = language(request)
         place = served.history
         if place is None:

@@ -90,6 +90,11 @@ def curve_routes(tables_of: Callable[[str], RunTables]) -> list[Route]:
     """Return the route of memory curves, relative to the API."""
 
     def curve(request: Request) -> Response:
+        """A memory curve, thinned out to its highest point per interval.
+
+        Parameters: `profile`, `component`, `from_ns`, `to_ns` (from the origin; the whole curve where not given),
+        `points`.
+        """
         given = dict(request.query_params)
         found = tables_of(request.path_params["run"]).use(lambda run: curve_part(run, given))
         return Response(msgspec.json.encode(found), media_type="application/json")

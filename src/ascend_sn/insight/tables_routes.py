@@ -27,6 +27,7 @@ def table_routes(tables_of: Callable[[str], RunTables]) -> list[Route]:
 
     # No coroutine: such an endpoint runs in a thread, where a query may take its time.
     def table(request: Request) -> Response:
+        """Rows of one of the [tables of the page](page-tables.md); with `format=csv` all of them, as a download."""
         tables = tables_of(request.path_params["run"])
         name = request.path_params["name"]
         given = dict(request.query_params)
