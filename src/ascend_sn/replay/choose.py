@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ascend_sn.analysis.clock_offsets import offsets_between
 from ascend_sn.replay.jobs import jobs
+from ascend_sn.replay.point_to_point import BATCHED, ONE_WAY
 
 __all__ = ["FEW_STEPS", "HOST_KINDS", "MAX_PROFILES", "Choice", "Scope", "StepKey", "Window", "choose", "steady_steps"]
 
@@ -250,11 +251,12 @@ def _clock_offsets(db: DuckDBPyConnection, profiles: list[int]) -> dict[int, int
         select profile.profile_id, profile.rank, profile.host, group_id, op, sequence, ts_ns, dur_ns
         from profile
         left join (select profile_id, group_id, op, sequence, ts_ns, dur_ns from collective
-                   where sequence is not null) call using (profile_id)
+                   where sequence is not null and not list_contains($of_pairs, op)) call using (profile_id)
         where list_contains($profiles, profile.profile_id)
         order by profile.profile_id, group_id, sequence
         """,
-        {"profiles": profiles},
+        # The same number of a send is another message on another rank.
+        {"profiles": profiles, "of_pairs": [*ONE_WAY, *BATCHED]},
     ).fetchnumpy()
     columns = {name: column.tolist() for name, column in calls.items()}
     return {row["profile_id"]: row["offset_ns"] or 0 for row in offsets_between(columns)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from heapq import heappop, heappush
 from typing import Any, Final
 
 import msgspec
@@ -62,7 +63,8 @@ def launches(task: Int64, launcher: Int64, lane: Int64, tasks: Tasks) -> Launche
         task: Launched tasks.
         launcher: What launched each.
         lane: Where each runs. The least latency is taken per lane, of the tasks that found their lane free when
-            they were launched; for a lane without such a task, over all lanes.
+            they were launched; over all lanes for one without such a task, and for one whose tasks all started more
+            than 30 us later than that: they waited for something else.
         tasks: All tasks.
     """
     start, called, returned = tasks.start[task], tasks.start[launcher], tasks.end[launcher]
@@ -71,7 +73,9 @@ def launches(task: Int64, launcher: Int64, lane: Int64, tasks: Tasks) -> Launche
     counted = (latency >= 0) & (_free_from(lane_of, start, tasks.end[task]) <= returned)
     least = np.full(len(lanes), _NEVER, np.int64)
     np.minimum.at(least, lane_of[counted], latency[counted])
-    least = np.where(least == _NEVER, least.min(initial=_NEVER), least)
+    # A stream whose quickest task took much longer than that of another stream has tasks that wait for others.
+    quickest = int(least.min(initial=_NEVER))
+    least[least - quickest > SCHEDULING_NS] = quickest
     least[least == _NEVER] = 0
     weight = least[lane_of]
     moment = np.minimum(np.clip(start - weight, called, returned), start)
@@ -116,20 +120,45 @@ def stream_order(device: Int64, lane: Int64, tasks: Tasks, launched: Int64) -> S
         launched: When each task was launched, ns; before everything where that is not known.
 
     Returns:
-        Every task but the first of each stream, with its predecessor. The least gap is that before tasks that were
-        launched while their predecessor ran: any other task came late by itself. One of more than 30 us counts as none.
+        Every task but the first of each stream, with its predecessor. The least gap of a stream is known where a task
+        was launched while its predecessor ran: any other task came late by itself. One of more than 30 us counts as
+        none. Tasks whose stream was not recorded may overlap; they follow the one that had ended last when they began.
     """
     order = np.lexsort((tasks.row_id[device], tasks.end[device], tasks.start[device], lane))
     ordered, lane = device[order], lane[order]
-    same = lane[1:] == lane[:-1]
-    task, previous = ordered[1:][same], ordered[:-1][same]
+    follows = np.append(False, lane[1:] == lane[:-1])[: len(ordered)]
+    closes = np.append(~follows[1:], True)[: len(ordered)]
+    previous = np.where(follows, np.roll(ordered, 1), NO_TASK)
+    last = ordered[closes]
+    beside = follows & ~tasks.has_stream[ordered] & (tasks.end[previous] > tasks.start[ordered])
+    for number in np.unique(lane[beside]).tolist():
+        mine = lane == number
+        previous[mine] = _ended_before(ordered[mine], tasks)
+        last[lane[closes] == number] = ordered[mine][np.argmax(tasks.end[ordered[mine]])]
+    known = previous != NO_TASK
+    task, previous, lane = ordered[known], previous[known], lane[known]
     gap = tasks.start[task] - tasks.end[previous]
     least = np.full(int(lane.max(initial=-1)) + 1, _NEVER, np.int64)
-    apart = (gap >= 0) & (launched[task] <= tasks.end[previous])
-    np.minimum.at(least, lane[1:][same][apart], gap[apart])
+    np.minimum.at(least, lane[gap >= 0], gap[gap >= 0])
+    at_once = np.zeros(len(least), np.bool_)
+    at_once[lane[(gap >= 0) & (launched[task] <= tasks.end[previous])]] = True
     # What lies between kernels that do not follow at once is no hand-over.
-    least[least > SCHEDULING_NS] = 0
-    return StreamOrder(task, previous, least[lane[1:][same]], ordered[np.append(~same, True)[: len(ordered)]])
+    least[~at_once | (least > SCHEDULING_NS)] = 0
+    return StreamOrder(task, previous, least[lane], last)
+
+
+def _ended_before(members: Int64, tasks: Tasks) -> Int64:
+    """Return for each of some tasks, ordered by start, the one that had ended last by then; NO_TASK for none."""
+    found = np.full(len(members), NO_TASK, np.int64)
+    running: list[tuple[int, int]] = []
+    latest = NO_TASK
+    times = zip(members.tolist(), tasks.start[members].tolist(), tasks.end[members].tolist(), strict=True)
+    for at, (task, start, end) in enumerate(times):
+        while running and running[0][0] <= start:
+            latest = heappop(running)[1]
+        found[at] = latest
+        heappush(running, (end, task))
+    return found
 
 
 class EventPairs(msgspec.Struct, frozen=True):
@@ -201,7 +230,8 @@ def boundary_pairs(
 
     A task that starts more than 30 us after its launch, its predecessor on the stream and its events allow, and
     at most 0.2 ms after a task of the other sort (communication or not) ended on another stream of the device,
-    waited for that one. So did a wait for an event that ends then, whatever it is for.
+    waited for that one. So did a wait for an event that ends then, whatever it is for. Communication that is late even
+    so waited for communication on another stream (of another communicator) that ended at most 30 us before.
 
     Args:
         tasks: All tasks.
@@ -215,31 +245,42 @@ def boundary_pairs(
     explained[launched.task] = launched.moment + launched.weight
     np.maximum.at(explained, order.task, tasks.end[order.previous] + order.weight)
     np.maximum.at(explained, events.task, tasks.end[events.previous])
-    waits = is_wait(tasks)
-    begin = np.where(waits, tasks.end, tasks.start)
-    late = own[begin[own] - SCHEDULING_NS > explained[own]]
     lane_of = np.full(len(tasks), -1, np.int64)
     lane_of[own] = lane
-    communicates = tasks.kind.matches(["communication"])
-    works = communicates | tasks.kind.matches(["compute", "fused", "copy"])
+    waits = is_wait(tasks)[own]
+    communicates = tasks.kind.matches(["communication"])[own]
+    works = communicates | tasks.kind.matches(["compute", "fused", "copy"])[own]
+    found = EventPairs(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_))
+    for sort in (False, True):
+        waiting, before = waits | works & (communicates == sort), works & (communicates != sort)
+        found += _following(tasks, own[waiting], own[before], lane_of, explained, BOUNDARY_NS)
+    np.maximum.at(explained, found.task, tasks.end[found.previous])
+    calls = own[communicates]
+    return found + _following(tasks, calls, calls, lane_of, explained, SCHEDULING_NS)
+
+
+def _following(
+    tasks: Tasks, waiting: Int64, before: Int64, lane_of: Int64, explained: Int64, at_most_ns: int
+) -> EventPairs:
+    """Pair tasks that are later than explained with what ended last before them on another stream of their device."""
+    begin = np.where(is_wait(tasks), tasks.end, tasks.start)
+    waiting = waiting[begin[waiting] - SCHEDULING_NS > explained[waiting]]
     device = np.array([text.partition("/")[0] for text in tasks.lane.values] or [""])[tasks.lane.codes]
     pairs: list[tuple[int, int]] = []
-    for sort in (False, True):
-        for one in np.unique(device[late]).tolist():
-            waiting = late[(waits[late] | works[late] & (communicates[late] == sort)) & (device[late] == one)]
-            before = own[works[own] & (communicates[own] != sort) & (device[own] == one)]
-            before = before[np.argsort(tasks.end[before], kind="stable")]
-            at = np.searchsorted(tasks.end[before], begin[waiting], side="right") - 1
-            waiting, previous = waiting[at >= 0], before[at[at >= 0]]
-            close = (
-                (begin[waiting] - tasks.end[previous] <= BOUNDARY_NS)
-                & (tasks.end[previous] > explained[waiting])
-                & (lane_of[previous] != lane_of[waiting])
-                & (tasks.start[previous] < begin[waiting])
-            )
-            pairs += zip(waiting[close].tolist(), previous[close].tolist(), strict=True)
-    found = np.array(pairs, np.int64).reshape(-1, 2)
-    return EventPairs(found[:, 0], found[:, 1], np.ones(len(found), np.bool_))
+    for one in np.unique(device[waiting]).tolist():
+        late, earlier = waiting[device[waiting] == one], before[device[before] == one]
+        earlier = earlier[np.argsort(tasks.end[earlier], kind="stable")]
+        at = np.searchsorted(tasks.end[earlier], begin[late], side="right") - 1
+        late, previous = late[at >= 0], earlier[at[at >= 0]]
+        close = (
+            (begin[late] - tasks.end[previous] <= at_most_ns)
+            & (tasks.end[previous] > explained[late])
+            & (lane_of[previous] != lane_of[late])
+            & (tasks.start[previous] < begin[late])
+        )
+        pairs += zip(late[close].tolist(), previous[close].tolist(), strict=True)
+    task, previous = np.array(pairs, np.int64).reshape(-1, 2).T
+    return EventPairs(task, previous, np.ones(len(task), np.bool_))
 
 
 def _latest(tasks: Tasks, candidates: Int64, lane_of: Int64, moment_of: Int64, task: int, by: int) -> int:

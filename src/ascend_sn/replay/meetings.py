@@ -16,8 +16,10 @@ import numpy as np
 from duckdb import DuckDBPyConnection
 from msgspec.structs import replace
 
+from ascend_sn.analysis.pipeline_stages import PIPELINE_KIND
 from ascend_sn.replay.choose import HOST_KINDS, Window
 from ascend_sn.replay.graph import NO_TASK, Collective, Residual
+from ascend_sn.replay.point_to_point import BATCHED, ONE_WAY, Message, pairs_of
 from ascend_sn.replay.tasks import SourceTable, Tasks
 
 __all__ = ["Call", "Meeting", "meetings"]
@@ -50,20 +52,27 @@ class Meeting(msgspec.Struct, frozen=True):
 
 
 class _Row(msgspec.Struct, frozen=True):
+    """A call; `pair_in` is the communicator of one that meets a single other member, `place` the own one there."""
+
     call: Call
     collective: Collective
     key: tuple[str, int, str] | None
     is_exact: bool
+    pair_in: str | None
+    place: int | None
 
 
 _CALLS: Final = """
     with groups as (
-        select group_id, max(group_size) as group_size, bool_and(size_is_exact) as size_is_exact
+        select group_id, max(group_size) as group_size, bool_and(size_is_exact) as size_is_exact,
+               bool_or(kind = $pipeline) as is_pipeline,
+               min(group_rank) filter (where profile_id = $profile and member_rank = $rank) as place
         from comm_group_member
         group by group_id
     )
     select collective.kernel_id, kernel.operator_id, collective.op, collective.group_id, collective.sequence,
-           collective.size_bytes, collective.dtype, collective.transit_ns, groups.group_size, groups.size_is_exact
+           collective.size_bytes, collective.dtype, collective.transit_ns, groups.group_size, groups.size_is_exact,
+           coalesce(is_pipeline, false), place
     from collective
     join kernel using (profile_id, kernel_id)
     left join groups on groups.group_id = collective.group_id
@@ -87,13 +96,18 @@ def meetings(
     for profile, (window, mine) in enumerate(zip(windows, tasks, strict=True)):
         rows += _rows(db, window, profile, mine, origin_ns)
     together: dict[tuple[str, int, str], list[_Row]] = defaultdict(list)
+    in_pairs: dict[str, list[_Row]] = defaultdict(list)
     alone: list[_Row] = []
     for row in rows:
-        if row.key is None:
+        if row.pair_in is not None:
+            in_pairs[row.pair_in].append(row)
+        elif row.key is None:
             alone.append(row)
         else:
             together[row.key].append(row)
     found = [_met([row]) for row in alone]
+    for messages in in_pairs.values():
+        found += _met_in_pairs(messages)
     for members in together.values():
         if len({row.call.profile for row in members}) == len(members) and _overlap(members):
             found.append(_met(members))
@@ -115,11 +129,13 @@ def _rows(db: DuckDBPyConnection, window: Window, profile: int, tasks: Tasks, or
     by_id = {int(row): int(task) for row, task in zip(tasks.row_id[at], at, strict=True)}
     span = {
         "profile": window.profile_id,
+        "rank": window.rank,
+        "pipeline": PIPELINE_KIND,
         "from": int(tasks.start[at].min()) + base,
         "to": int(tasks.end[at].max()) + base,
     }
     rows = []
-    for kernel, operator, op, group, number, size, dtype, transit, members, exact in db.execute(
+    for kernel, operator, op, group, number, size, dtype, transit, members, exact, is_pipeline, place in db.execute(
         _CALLS, span
     ).fetchall():
         task = by_id.get(operator if on_host else kernel, NO_TASK)
@@ -127,15 +143,32 @@ def _rows(db: DuckDBPyConnection, window: Window, profile: int, tasks: Tasks, or
             continue
         start, end = int(tasks.start[task]), int(tasks.end[task])
         known = transit is not None and transit <= end - start
+        in_pair = group is not None and (op in ONE_WAY or (op in BATCHED and is_pipeline))
         rows.append(
             _Row(
                 Call(profile, task, start, end, transit if known else None),
                 Collective(op or "", group, size, dtype, members, known),
                 None if group is None or number is None else (group, number, op or ""),
                 bool(exact),
+                group if in_pair else None,
+                place,
             )
         )
     return rows
+
+
+def _met_in_pairs(rows: list[_Row]) -> list[Meeting]:
+    """Let every send of a communicator meet its receive; the far end of what is left is not among the replayed."""
+    messages = [
+        Message(row.call.profile, row.place, row.collective.op, row.call.start, row.call.end, row.collective.size_bytes)
+        for row in rows
+    ]
+    pairs = pairs_of(messages, rows[0].collective.group_size)
+    # Whatever the size of the communicator, these are two.
+    rows = [replace(row, collective=replace(row.collective, group_size=2), is_exact=True) for row in rows]
+    paired = {at for pair in pairs for at in pair}
+    found = [_met([rows[source], rows[target]]) for source, target in pairs]
+    return found + [_met([row]) for at, row in enumerate(rows) if at not in paired]
 
 
 def _overlap(members: list[_Row]) -> bool:

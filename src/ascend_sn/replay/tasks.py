@@ -32,8 +32,9 @@ class SourceTable(IntEnum):
 class Tasks(msgspec.Struct, frozen=True):
     """Host slices and device tasks, one row each; ns since the origin, which is also that of the graph.
 
-    `lane` is the thread, or device and stream. `kind` is that of a kernel, or the level of a host call, `call_class`
-    what a host call does (`analysis.host_calls`). Shapes and types are those of kernels.
+    `lane` is the thread, or device and stream; for a kernel whose stream was not recorded (`has_stream` is false)
+    device and communicator, sends and receives apart, or device and kind. `kind` is that of a kernel, or the level of a
+    host call, `call_class` what a host call does (`analysis.host_calls`). Shapes and types are those of kernels.
     `launcher` is the position of the slice that launched a task, NOT_GIVEN where it is not known. `carried`
     marks tasks of an earlier step that still run in this one.
     """
@@ -44,6 +45,7 @@ class Tasks(msgspec.Struct, frozen=True):
     start: Int64
     end: Int64
     lane: Text
+    has_stream: Bool
     name: Text
     kind: Text
     call_class: Text
@@ -78,7 +80,7 @@ def load_tasks(db: DuckDBPyConnection, window: Window, profile: int, origin_ns: 
     last one of each stream only.
 
     Args:
-        db: A connection with the tables `operator`, `host_call`, `kernel`.
+        db: A connection with the tables `operator`, `host_call`, `kernel`, `collective`.
         window: The window, in the profile's own clock.
         profile: Number that the rows get as `profile`.
         origin_ns: Moment that becomes 0, in the same clock.
@@ -117,11 +119,24 @@ _CALLS: Final = """
 # Rows that draw how long the host waited are no tasks of a stream. Shapes that a kernel does not state are those of its
 # operator, where that launched nothing else.
 _KERNELS: Final = """
-    with chosen as (
-        select *, coalesce(device_id, 0)::varchar || '/' || coalesce(stream, kind) as lane,
+    with called as (
+        select kernel_id, any_value(op) as op, any_value(group_id) as group_id
+        from collective
+        where profile_id = $profile and kernel_id is not null
+        group by kernel_id
+    ),
+    chosen as (
+        select kernel.*,
+               coalesce(device_id, 0)::varchar || '/' || coalesce(
+                   stream,
+                   group_id || case when op in ('send', 'receive') then ' ' || op else '' end,
+                   kind
+               ) as lane,
+               stream is not null as has_stream,
                $step is not null and coalesce(step_id < $step, false) as carried,
                count(*) over (partition by operator_id) = 1 as is_alone
         from kernel
+        left join called using (kernel_id)
         where profile_id = $profile and ts_ns is not null and dur_ns >= 0
           and (
               $step is null
@@ -131,7 +146,8 @@ _KERNELS: Final = """
           )
           and not (kind = 'sync' and regexp_matches(name, '^(Context|Event|Stream) Sync'))
     )
-    select chosen.kernel_id as row_id, chosen.ts_ns, chosen.dur_ns, lane, chosen.name, kind, op_type, core_type,
+    select chosen.kernel_id as row_id, chosen.ts_ns, chosen.dur_ns, lane, has_stream, chosen.name, kind, op_type,
+           core_type,
            coalesce(chosen.input_shapes, case when is_alone then operator.input_shapes end) as input_shapes,
            coalesce(chosen.input_dtypes, case when is_alone then operator.input_dtypes end) as input_dtypes,
            coalesce(chosen.output_shapes, case when is_alone then operator.output_shapes end) as output_shapes,
@@ -190,6 +206,7 @@ def _part(table: SourceTable, rows: dict[str, Any], profile: int, origin_ns: int
         size_bytes=_numbers(rows["size_bytes"]) if "size_bytes" in rows else absent,
         operator_id=_numbers(rows["operator_id"]) if "operator_id" in rows else absent,
         launcher=absent,
+        has_stream=np.asarray(rows["has_stream"], np.bool_) if "has_stream" in rows else np.zeros(count, np.bool_),
         carried=np.asarray(rows["carried"], np.bool_) if "carried" in rows else np.zeros(count, np.bool_),
         **texts,
     )

@@ -110,6 +110,58 @@ def meet(
             )
 
 
+def exchange(
+    db: DuckDBPyConnection, ops: Mapping[tuple[int, str], str], *, stages: int, transit_ns: int | None = None
+) -> None:
+    """Make kernels (profile, name) calls of one communicator of kind pp, by op.
+
+    As exporters do, each rank numbers its calls in the order of time, whatever they are. The stage of a profile is its
+    number.
+    """
+    for profile in sorted({profile for profile, _ in ops}):
+        for place in range(stages):
+            insert(
+                db,
+                "comm_group_member",
+                profile_id=profile,
+                group_id="pipeline",
+                kind="pp",
+                group_rank=place,
+                group_size=stages,
+                size_is_exact=True,
+                member_rank=place,
+            )
+        calls = db.execute(
+            "select kernel_id, name, ts_ns, dur_ns from kernel where profile_id = ? order by ts_ns, kernel_id",
+            [profile],
+        ).fetchall()
+        mine = [call for call in calls if (profile, call[1]) in ops]
+        for sequence, (kernel, name, ts, dur) in enumerate(mine):
+            insert(
+                db,
+                "collective",
+                profile_id=profile,
+                rank=profile,
+                collective_id=_next(db, "collective", "collective_id", profile),
+                kernel_id=kernel,
+                op=ops[profile, name],
+                name=name,
+                group_id="pipeline",
+                sequence=sequence,
+                ts_ns=ts,
+                dur_ns=dur,
+                transit_ns=transit_ns,
+                method=None if transit_ns is None else "recorded",
+            )
+
+
+def stretched(db: DuckDBPyConnection, factor: int) -> DuckDBPyConnection:
+    """Let a character of a drawing be so many ns."""
+    for table in ("step", "operator", "host_call", "kernel", "collective"):
+        db.execute(f"update {table} set ts_ns = ts_ns * {factor}, dur_ns = dur_ns * {factor}")
+    return db
+
+
 def host_capture(lanes: Mapping[int, str], *, steps: Mapping[int, str] | None = None) -> DuckDBPyConnection:
     """Draw captures without a device, one lane for each profile.
 
