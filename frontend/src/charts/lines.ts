@@ -28,6 +28,7 @@ export function linesOption(chart: LinesChart, group: number, theme: Theme): ECh
       type: "value",
       min: "dataMin",
       max: "dataMax",
+      ...(chart.xUnit === "count" ? { minInterval: 1 } : {}),
       axisLabel: { color: theme.soft, formatter: (value: number) => axisText(value, chart.xUnit), hideOverlap: true },
       splitLine: { show: false },
       axisLine: { lineStyle: { color: theme.line } },
