@@ -57,6 +57,7 @@ from ascend_sn.analysis import (
     step_breakdown as _step_breakdown,
     step_jitter as _step_jitter,
     step_phases as _step_phases,
+    step_work as _step_work,
     stragglers as _stragglers,
     temporary_churn as _temporary_churn,
     throughput_sweep as _throughput_sweep,
@@ -121,6 +122,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _inference_latency.ANALYSIS,
     _throughput_sweep.ANALYSIS,
     _profiler_overhead.ANALYSIS,
+    _step_work.ANALYSIS,
 )
 
 BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
@@ -229,6 +231,7 @@ host_pauses = _public(_host_pauses.ANALYSIS)
 inference_latency = _public(_inference_latency.ANALYSIS)
 throughput_sweep = _public(_throughput_sweep.ANALYSIS)
 profiler_overhead = _public(_profiler_overhead.ANALYSIS)
+step_work = _public(_step_work.ANALYSIS)
 
 __all__ = [
     "ANALYSES",
@@ -284,6 +287,7 @@ __all__ = [
     "step_changes",
     "step_jitter",
     "step_phases",
+    "step_work",
     "stragglers",
     "temporary_churn",
     "throughput_sweep",

@@ -38,6 +38,8 @@ SUMMARISED: Final = (
     "stragglers",
     "stage_imbalance",
     "pipeline_bubble",
+    "mfu",
+    "step_work",
 )
 """Analyses of which the rows per profile are kept."""
 

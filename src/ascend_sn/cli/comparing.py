@@ -13,6 +13,7 @@ import msgspec
 
 from ascend_sn.cli.opening import short_process
 from ascend_sn.cli.waiting import Waiting
+from ascend_sn.cluster.choice import as_fits
 from ascend_sn.errors import StoreError, UsageError
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable
@@ -125,13 +126,13 @@ def recoveries_of(comparison: Comparison, side: Side) -> list[Recovery]:
         return []
     from ascend_sn.compare.comparison import representative
     from ascend_sn.compare.restore import recoveries
-    from ascend_sn.store import Run
+    from ascend_sn.report.assemble import opened_for
 
     at = representative(comparison, side.figures)
     if at is None:
         return []
     job = side.jobs[at]
-    with short_process(), Run(job.location.folder, job.location.input, job=job.job or None) as run:
+    with short_process(), opened_for(job.location, job=job.job or None, mapping=as_fits) as run:
         return recoveries(run, job.figures, comparison.attribution)
 
 
@@ -266,9 +267,9 @@ def _measured(location: Location, job: str | None, name: str) -> RunFigures:
     import duckdb
 
     from ascend_sn.compare.measure import figures_of
-    from ascend_sn.store import Run
+    from ascend_sn.report.assemble import opened_for
 
-    with Run(location.folder, location.input, job=job) as run:
+    with opened_for(location, job=job, mapping=as_fits, details=False) as run:
         try:
             return figures_of(run, name)
         except (duckdb.IOException, duckdb.InvalidInputException) as error:  # a table that is damaged inside

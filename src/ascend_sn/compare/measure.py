@@ -11,7 +11,7 @@ from ascend_sn import analysis
 from ascend_sn._version import __version__
 from ascend_sn.analysis import Missing
 from ascend_sn.compare.figures import FIGURES_VERSION, Collectives, Parts, Peak, RunFigures, Scope, StepFigures
-from ascend_sn.compare.work import has_links_to, work_of
+from ascend_sn.compare.work import work_of
 from ascend_sn.replay.choose import StepKey, steady_steps
 from ascend_sn.store import Run
 
@@ -39,7 +39,8 @@ def figures_of(run: Run, name: str) -> RunFigures:
         "select profile_id, rank, device_kind, device_name, world_size, start_ns from profile order by profile_id"
     ).fetchall()
     ids = [row[0] for row in profiles]
-    scope, keys, count = _steps(db, ids)
+    work = _kept_work(run)
+    scope, keys, count = _steps(db, ids, work)
     breakdown = analysis.result(run, "step_breakdown")
     _make_windows(db, keys, None if isinstance(breakdown, Missing) else breakdown.project("*"))
     steps = _step_figures(db, keys) if keys else _whole_capture(db)
@@ -54,24 +55,34 @@ def figures_of(run: Run, name: str) -> RunFigures:
         ranks=sorted({row[1] for row in profiles if row[1] is not None}),
         profile_count=len(profiles),
         groups=_groups(db),
-        silent_ranks=_silent(db),
+        silent_ranks=_silent(run),
         damage_count=_damage(db),
         scope=scope if keys else "whole capture" if steps else "none",
         all_step_count=count,
         steps=steps,
         parts=_parts(run),
-        work=work_of(db, _WINDOWS),
+        work=[] if work is None else work_of(db, work, _WINDOWS),
         collectives=_collectives(run),
-        has_shapes=has_links_to(db, "input_shapes"),
-        has_modules=has_links_to(db, "module"),
+        has_shapes=_has_any(db, work, "shapes"),
+        has_modules=_has_any(db, work, "module"),
         epochs_ns=_epochs(db),
         peak=_peak(run),
         mfu_ratio=_mfu(run),
     )
 
 
-def _steps(db: DuckDBPyConnection, ids: Sequence[int]) -> tuple[Scope, list[StepKey], int]:
-    working = _working_steps(db)
+def _kept_work(run: Run) -> str | None:
+    """Keep the rows of the analysis `step_work` as a table and return its name; None without kernels."""
+    found = analysis.worked_out(run, "step_work")
+    return None if isinstance(found, Missing) else found.table("compared_work")
+
+
+def _has_any(db: DuckDBPyConnection, work: str | None, column: str) -> bool:
+    return work is not None and bool(db.execute(f"select 1 from {work} where {column} is not null limit 1").fetchall())
+
+
+def _steps(db: DuckDBPyConnection, ids: Sequence[int], work: str | None) -> tuple[Scope, list[StepKey], int]:
+    working = set() if work is None else _working_steps(db, work)
     for inferred in (False, True):
         keys = steady_steps(db, ids, inferred=inferred, among=working or None)
         if keys:
@@ -87,13 +98,12 @@ def _steps(db: DuckDBPyConnection, ids: Sequence[int]) -> tuple[Scope, list[Step
     return "none", [], 0
 
 
-def _working_steps(db: DuckDBPyConnection) -> set[tuple[int, int]]:
+def _working_steps(db: DuckDBPyConnection, work: str) -> set[tuple[int, int]]:
     """Session and number of the steps that launched anything: one that a capture cut off stands for no other."""
-    rows = db.execute("""
+    rows = db.execute(f"""
         select distinct coalesce(step.session, 0), coalesce(step.step, step.step_id)
         from step
-        join kernel using (profile_id, step_id)
-        where kernel.kind in ('compute', 'fused', 'communication', 'copy')
+        join {work} using (profile_id, step_id)
     """).fetchall()
     return {(session, number) for session, number in rows}
 
@@ -230,17 +240,24 @@ def _collectives(run: Run) -> list[Collectives]:
     ]
 
 
-def _silent(db: DuckDBPyConnection) -> list[int | None]:
+def _silent(run: Run) -> list[int | None]:
     """Ranks of an accelerator whose host did something while nothing was recorded on the device."""
-    rows = db.execute(
+    score, calls = analysis.worked_out(run, "data_score"), analysis.worked_out(run, "operator_statistics")
+    with_kernels = [] if isinstance(score, Missing) else [row for row in score.shared() if row["rows_checked"]]
+    with_operators = [] if isinstance(calls, Missing) else calls.shared()
+    rows = run.db.execute(
         """
         select rank
         from profile
-        where device_kind in $kinds and profile_id not in (select profile_id from kernel)
-          and (profile_id in (select profile_id from host_call) or profile_id in (select profile_id from operator))
+        where device_kind in $kinds and not list_contains($with_kernels, profile_id)
+          and (profile_id in (select profile_id from host_call) or list_contains($with_operators, profile_id))
         order by rank
         """,
-        {"kinds": list(_ACCELERATORS)},
+        {
+            "kinds": list(_ACCELERATORS),
+            "with_kernels": [row["profile_id"] for row in with_kernels],
+            "with_operators": sorted({row["profile_id"] for row in with_operators}),
+        },
     ).fetchall()
     return [rank for (rank,) in rows]
 

@@ -63,6 +63,7 @@ def opened_for(
     mapping: Mapping = in_turn,
     cache_dir: Path | None = None,
     progress: Progress | None = None,
+    details: bool = True,
 ) -> Run:
     """Open a run so that its document can be assembled.
 
@@ -75,6 +76,7 @@ def opened_for(
         mapping: How the summaries are worked out, where they are not there.
         cache_dir: The cache; default as for `open_run`.
         progress: Called while they are.
+        details: Whether some of many profiles are looked into; else their summaries alone are there.
     """
     profiles = load_manifest(location.folder).profiles
     if sum(job in (None, profile.job) for profile in profiles) <= _LOOKED_INTO_WHOLE:
@@ -82,7 +84,10 @@ def opened_for(
     from ascend_sn.analysis.summaries import summarise
 
     summaries = summaries_of(location, summarise, mapping=mapping, cache_dir=cache_dir, progress=progress)
-    with Run(location.folder, location.input, job=job, summaries=summaries) as known:
+    known = Run(location.folder, location.input, job=job, summaries=summaries)
+    if not details:
+        return known
+    with known:
         chosen = chosen_profiles(known)
     return Run(location.folder, location.input, job=job, profiles=chosen, summaries=summaries)
 
