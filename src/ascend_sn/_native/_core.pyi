@@ -209,3 +209,19 @@ def range_max(
     values: _Array, first: _Array, past: _Array, out: _Array, base: int, count: int, factor: int, /
 ) -> None: ...
 def deal_rows(start: _Array, end: _Array, row: _Array, /) -> int: ...
+def sum_by_name(
+    start: _Array,
+    end: _Array,
+    name: _Array,
+    kind: _Array,
+    own: _Array,
+    calls: _Array,
+    total: _Array,
+    own_total: _Array,
+    low: _Array,
+    high: _Array,
+    kinds: _Array,
+    touched: _Array,
+    met: int,
+    /,
+) -> int: ...

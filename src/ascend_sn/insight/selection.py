@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ascend_sn._native import _core
+from ascend_sn._native.by_name import NameTotals
 from ascend_sn.insight.answers import answer, language
 from ascend_sn.insight.asked import Asked, asked_windows
 from ascend_sn.insight.class_lanes import COMPUTING, EXPOSED, EXPOSED_COPY, FREE, OVERLAPPED
@@ -48,27 +48,6 @@ class Row(msgspec.Struct, frozen=True):
     max_ns: int
 
 
-class _Sum(NamedTuple):
-    """Figures of one name, added up."""
-
-    kind: int
-    calls: int
-    total: int
-    own: int
-    low: int
-    high: int
-
-    def plus(self, other: _Sum) -> _Sum:
-        return _Sum(
-            self.kind,
-            self.calls + other.calls,
-            self.total + other.total,
-            self.own + other.own,
-            min(self.low, other.low),
-            max(self.high, other.high),
-        )
-
-
 def selection_routes(served: Served) -> list[Route]:
     """Return the route of the selection."""
 
@@ -81,6 +60,7 @@ def selection_routes(served: Served) -> list[Route]:
         opened = served.opened(request.path_params["run"])
         code = language(request)
         rows: list[Row] = []
+        totals = NameTotals(opened.timeline.meta.name_count)
         breakdown = []
         for window in asked_windows(request, opened):
             profile = window.profile
@@ -88,7 +68,7 @@ def selection_routes(served: Served) -> list[Route]:
             for track in window.tracks:
                 if track.side != "counter":
                     label = track_label(track, served.documents, code)[0]
-                    rows += _rows(opened, profile, arrays, track, window, label)
+                    rows += _rows(opened, arrays, track, window, label, totals)
             divided = _divided(profile, arrays, window)
             if divided:
                 breakdown.append({"profile_id": profile.profile_id, "window_ns": window.t1 - window.t0, **divided})
@@ -99,57 +79,39 @@ def selection_routes(served: Served) -> list[Route]:
 
 
 def _rows(
-    opened: OpenRun, profile: ProfileMeta, arrays: Arrays, track: Track, window: Asked, label: str
+    opened: OpenRun, arrays: Arrays, track: Track, window: Asked, label: str, totals: NameTotals
 ) -> Iterator[Row]:
-    sums: dict[int, _Sum] = {}
     for depth in range(track.depths):
         segment = arrays.segment(track.first_segment + depth)
-        for name, found in _by_name(arrays, segment, window):
-            known = sums.get(name)
-            sums[name] = found if known is None else known.plus(found)
+        first, past = _inside(arrays, segment, window)
+        for at in range(first, past, _AT_ONCE):
+            here = slice(at, min(at + _AT_ONCE, past))
+            totals.add(
+                _part(arrays.start, segment.base, here),
+                _part(arrays.end, segment.base, here),
+                _part(arrays.name, segment.place, here),
+                _part(arrays.kind, segment.place, here),
+                None if segment.self_place == NO_PLACE else _part(arrays.self_ns, segment.self_place, here),
+            )
     kinds = opened.timeline.meta.kinds
-    for number, found in sums.items():
+    for found in totals.taken():
         yield Row(
-            profile_id=profile.profile_id,
+            profile_id=window.profile.profile_id,
             track=track.track,
             track_label=label,
-            name=opened.timeline.name(number),
+            name=opened.timeline.name(found.name),
             kind=kinds[found.kind],
             count=found.calls,
-            total_ns=found.total,
-            self_ns=found.own,
-            mean_ns=found.total / found.calls,
-            min_ns=found.low,
-            max_ns=found.high,
+            total_ns=found.total_ns,
+            self_ns=found.self_ns,
+            mean_ns=found.total_ns / found.calls,
+            min_ns=found.min_ns,
+            max_ns=found.max_ns,
         )
 
 
-def _by_name(arrays: Arrays, segment: Segment, window: Asked) -> Iterator[tuple[int, _Sum]]:
-    first, past = _inside(arrays, segment, window)
-    for at in range(first, past, _AT_ONCE):
-        here = slice(at, min(at + _AT_ONCE, past))
-        base, place = segment.base, segment.place
-        dur = arrays.end[base + here.start : base + here.stop] - arrays.start[base + here.start : base + here.stop]
-        name = arrays.name[place + here.start : place + here.stop].astype(np.int64)
-        kind = arrays.kind[place + here.start : place + here.stop]
-        own = dur
-        if segment.self_place != NO_PLACE:
-            own = arrays.self_ns[segment.self_place + here.start : segment.self_place + here.stop]
-        order = np.empty(len(name), np.int64)
-        _core.order(name, order)
-        ordered = name[order]
-        begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        dur, own = dur[order], own[order]
-        columns: list[NDArray[Any]] = [
-            kind[order[begins]],
-            np.diff(np.append(begins, len(name))),
-            np.add.reduceat(dur, begins),
-            np.add.reduceat(own, begins),
-            np.minimum.reduceat(dur, begins),
-            np.maximum.reduceat(dur, begins),
-        ]
-        for number, *values in zip(ordered[begins].tolist(), *(column.tolist() for column in columns), strict=True):
-            yield number, _Sum(*values)
+def _part(column: NDArray[Any], begins: int, here: slice) -> NDArray[Any]:
+    return column[begins + here.start : begins + here.stop]
 
 
 def _inside(arrays: Arrays, segment: Segment, window: Asked) -> tuple[int, int]:

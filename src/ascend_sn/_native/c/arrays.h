@@ -45,6 +45,7 @@ extern PyMethodDef dag_methods[];
 extern PyMethodDef ring_methods[];
 extern PyMethodDef pyramid_methods[];
 extern PyMethodDef deal_methods[];
+extern PyMethodDef by_name_methods[];
 extern PyMethodDef totals_methods[];
 extern PyMethodDef calls_methods[];
 

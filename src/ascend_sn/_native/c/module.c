@@ -15,7 +15,8 @@ static int add_functions(PyObject *module)
         hash_seed = seed;
     PyMethodDef *tables[] = {interval_methods, sweep_methods, nesting_methods, strings_methods,
                              scan_methods,     dag_methods,   ring_methods,    pyramid_methods,
-                             totals_methods,   code_methods,  calls_methods, deal_methods};
+                             totals_methods,   code_methods,  calls_methods, deal_methods,
+                             by_name_methods};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0)
             return -1;
