@@ -59,7 +59,7 @@ class Answer(msgspec.Struct, kw_only=True):
 
 
 class RunTables:
-    """The tables of a run, asked by several threads, answered one after another."""
+    """The tables of a run: worked out one at a time, read by as many threads as ask."""
 
     def __init__(self, run: Run, lock: Lock, origins: Mapping[int, int] | None = None) -> None:
         """Work nothing out yet.
@@ -84,15 +84,15 @@ class RunTables:
         """
         table = _table(name)
         asked = asked_of(table, given)
-        with self._lock:
-            db, source = self._source(table)
+        cursor, source = self._source(table)
+        with cursor:
             if isinstance(source, Missing):
                 return _absent(table, source)
             query = query_of(table, source, asked)
             limit = f"{query.rows} limit {asked.count} offset {asked.start}"
             try:
-                rows = db.execute(limit, query.parameters).fetchall()
-                ((row_count,),) = db.execute(query.count, query.parameters).fetchall()
+                rows = cursor.execute(limit, query.parameters).fetchall()
+                ((row_count,),) = cursor.execute(query.count, query.parameters).fetchall()
             except duckdb.Error as error:
                 raise _unreadable(self._run, error) from error
         return Answer(
@@ -114,16 +114,16 @@ class RunTables:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         text.write(_BYTE_ORDER_MARK)
         writer = csv.writer(text, lineterminator="\n")
-        with self._lock:
-            db, source = self._source(table)
+        cursor, source = self._source(table)
+        with cursor:
             if isinstance(source, Missing):
                 writer.writerow(table.columns)
             else:
                 query = query_of(table, source, asked)
                 writer.writerow([column.name for column in query.columns])
                 try:
-                    db.execute(f"{query.rows} limit {_MOST_LINES}", query.parameters)
-                    while batch := db.fetchmany(_BATCH):
+                    cursor.execute(f"{query.rows} limit {_MOST_LINES}", query.parameters)
+                    while batch := cursor.fetchmany(_BATCH):
                         writer.writerows([harmless(cell) for cell in row] for row in batch)
                 except duckdb.Error as error:
                     raise _unreadable(self._run, error) from error
@@ -143,13 +143,15 @@ class RunTables:
         return self._run
 
     def _source(self, table: PageTable) -> tuple[duckdb.DuckDBPyConnection, str | Missing]:
-        run = self._prepared()
-        if table.name not in self._sources:
-            try:
-                self._sources[table.name] = _made_source(run, table)
-            except duckdb.Error as error:
-                raise _unreadable(run, error) from error
-        return run.db, self._sources[table.name]
+        """Return the rows of a table, and a cursor of its own to read them with: a long answer holds up nobody."""
+        with self._lock:
+            run = self._prepared()
+            if table.name not in self._sources:
+                try:
+                    self._sources[table.name] = _made_source(run, table)
+                except duckdb.Error as error:
+                    raise _unreadable(run, error) from error
+            return run.db.cursor(), self._sources[table.name]
 
 
 def _made_source(run: Run, table: PageTable) -> str | Missing:
@@ -174,7 +176,7 @@ def _made_source(run: Run, table: PageTable) -> str | Missing:
         sql = f"select rows.*, origin_ns from {rows} rows left join {_ORIGIN} using (profile_id)"
     if not table.is_kept:
         return f"({sql})"
-    run.db.execute(f"create or replace temp table page_{table.name} as {sql}")
+    run.db.execute(f"create or replace table page_{table.name} as {sql}")
     return f"page_{table.name}"
 
 
@@ -184,9 +186,9 @@ def _keep_origins(run: Run, origins: Mapping[int, int] | None) -> None:
             f"select profile_id, min(ts_ns) as origin_ns from {name} group by profile_id" for name in _BEGINS
         )
         sql = f"select profile_id, min(origin_ns) as origin_ns from ({begins}) group by profile_id"
-        run.db.execute(f"create or replace temp table {_ORIGIN} as {sql}")
+        run.db.execute(f"create or replace table {_ORIGIN} as {sql}")
         return
-    run.db.execute(f"create or replace temp table {_ORIGIN} (profile_id integer, origin_ns bigint)")
+    run.db.execute(f"create or replace table {_ORIGIN} (profile_id integer, origin_ns bigint)")
     if origins:
         run.db.executemany(f"insert into {_ORIGIN} values (?, ?)", list(origins.items()))
 

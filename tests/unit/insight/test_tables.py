@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -17,13 +19,25 @@ from ascend_sn.insight.tables import unit_of
 from ascend_sn.insight.tables_answer import RunTables
 from ascend_sn.insight.tables_list import PAGE_TABLES
 from ascend_sn.insight.tables_routes import table_routes
+from ascend_sn.store import Run
+from ascend_sn.store.input import Input
 from tests.shared_data import requires_shared, shared_path
 from tests.timeline import empty_tables, insert, timeline
-from tests.unit.report.drawn import DrawnRun, add_rank, two_ranks
+from tests.unit.insight.drawn_runs import write_run
+from tests.unit.report.drawn import add_rank
+
+Tables = Callable[[DuckDBPyConnection], RunTables]
 
 
-def tables(db: DuckDBPyConnection | None = None) -> RunTables:
-    return RunTables(two_ranks() if db is None else DrawnRun(db), Lock())
+@pytest.fixture
+def tables(tmp_path: Path) -> Tables:
+    """Write a drawn run and give its tables."""
+
+    def written(db: DuckDBPyConnection) -> RunTables:
+        folder = write_run(db, tmp_path / f"run-{len(list(tmp_path.iterdir()))}")
+        return RunTables(Run(folder, Input.of(folder)), Lock())
+
+    return written
 
 
 def named(found: RunTables, name: str, **given: str) -> list[dict[str, Any]]:
@@ -38,7 +52,7 @@ DRAWING = """
 """
 
 
-def test_kernels_are_summed_per_rank() -> None:
+def test_kernels_are_summed_per_rank(tables: Tables) -> None:
     rows = named(tables(timeline(DRAWING)), "kernel_types")
 
     assert [(row["rank"], row["op_type"], row["calls"], row["total_ns"]) for row in rows] == [
@@ -46,7 +60,7 @@ def test_kernels_are_summed_per_rank() -> None:
     ]  # fmt: skip
 
 
-def test_ranks_are_merged_and_shares_are_of_all() -> None:
+def test_ranks_are_merged_and_shares_are_of_all(tables: Tables) -> None:
     rows = named(tables(timeline(DRAWING)), "kernel_types", merged="1")
 
     assert [(row["op_type"], row["calls"], row["total_ns"], row["mean_ns"]) for row in rows] == [
@@ -56,7 +70,7 @@ def test_ranks_are_merged_and_shares_are_of_all() -> None:
     assert "rank" not in rows[0]
 
 
-def test_two_ranks_stand_beside_each_other_and_what_one_lacks_is_not_zero() -> None:
+def test_two_ranks_stand_beside_each_other_and_what_one_lacks_is_not_zero(tables: Tables) -> None:
     rows = named(tables(timeline(DRAWING)), "kernel_types", profile="0", against="1")
 
     assert [(row["op_type"], row["total_ns"], row["other_total_ns"], row["more_total_ns"]) for row in rows] == [
@@ -64,7 +78,7 @@ def test_two_ranks_stand_beside_each_other_and_what_one_lacks_is_not_zero() -> N
     ]  # fmt: skip
 
 
-def test_rows_are_sorted_paged_and_counted() -> None:
+def test_rows_are_sorted_paged_and_counted(tables: Tables) -> None:
     found = tables(timeline(DRAWING))
 
     answer = found.answer("kernels", {"sort": "dur_ns", "count": "2", "from": "1", "descending": "1"})
@@ -74,7 +88,7 @@ def test_rows_are_sorted_paged_and_counted() -> None:
     assert answer.row_count == 8
 
 
-def test_times_count_from_the_begin_of_the_profile_and_rows_lead_to_slices() -> None:
+def test_times_count_from_the_begin_of_the_profile_and_rows_lead_to_slices(tables: Tables) -> None:
     db = empty_tables()
     add_rank(db, 0)
     for number in (0, 1):
@@ -89,7 +103,7 @@ def test_times_count_from_the_begin_of_the_profile_and_rows_lead_to_slices() -> 
     assert [row["kernel_id"] for row in rows] == [1]  # the first ends at 4
 
 
-def test_rows_are_narrowed_by_rank_by_text_and_by_their_own_filters() -> None:
+def test_rows_are_narrowed_by_rank_by_text_and_by_their_own_filters(tables: Tables) -> None:
     found = tables(timeline(DRAWING))
 
     of_rank = named(found, "kernels", profile="1")
@@ -101,7 +115,7 @@ def test_rows_are_narrowed_by_rank_by_text_and_by_their_own_filters() -> None:
     assert [row["rank"] for row in of_type] == [1]
 
 
-def test_a_text_of_the_reader_is_no_query() -> None:
+def test_a_text_of_the_reader_is_no_query(tables: Tables) -> None:
     found = tables(timeline(DRAWING))
 
     assert named(found, "kernels", contains="' or 1=1 --") == []
@@ -121,12 +135,14 @@ def test_a_text_of_the_reader_is_no_query() -> None:
         ("kernel_types", {"against": "1"}, UsageError),
     ],
 )
-def test_what_has_no_meaning_is_refused(table: str, given: dict[str, str], error: type[Exception]) -> None:
+def test_what_has_no_meaning_is_refused(
+    tables: Tables, table: str, given: dict[str, str], error: type[Exception]
+) -> None:
     with pytest.raises(error):
         tables(timeline(DRAWING)).answer(table, given)
 
 
-def test_a_thousand_rows_are_the_most_of_one_answer() -> None:
+def test_a_thousand_rows_are_the_most_of_one_answer(tables: Tables) -> None:
     db = empty_tables()
     add_rank(db, 0)
     db.execute("""
@@ -140,7 +156,7 @@ def test_a_thousand_rows_are_the_most_of_one_answer() -> None:
     assert (len(answer.rows), answer.row_count) == (1000, 1500)
 
 
-def test_what_was_not_collected_says_so() -> None:
+def test_what_was_not_collected_says_so(tables: Tables) -> None:
     db = empty_tables()
     add_rank(db, 0)
     insert(db, "coverage", profile_id=0, rank=0, table_name="memory_event", column_name=None, state="not_requested",
@@ -175,13 +191,15 @@ def memory_run() -> DuckDBPyConnection:
         ({"freed_from_ns": "25", "freed_to_ns": "60"}, [30, 10]),
     ],
 )
-def test_blocks_live_from_their_allocation_to_their_free(given: dict[str, str], sizes: list[int]) -> None:
+def test_blocks_live_from_their_allocation_to_their_free(
+    tables: Tables, given: dict[str, str], sizes: list[int]
+) -> None:
     rows = named(tables(memory_run()), "memory_blocks", **given)
 
     assert [row["size_bytes"] for row in rows] == sizes
 
 
-def test_a_block_that_is_not_freed_has_no_end() -> None:
+def test_a_block_that_is_not_freed_has_no_end(tables: Tables) -> None:
     rows = named(tables(memory_run()), "memory_blocks", sort="ts_ns")
 
     assert [(row["ts_ns"], row["freed_ts_ns"], row["held_ns"]) for row in rows] == [
@@ -202,7 +220,7 @@ def calls_run() -> DuckDBPyConnection:
     return db
 
 
-def test_the_rank_that_comes_last_is_named() -> None:
+def test_the_rank_that_comes_last_is_named(tables: Tables) -> None:
     found = tables(calls_run())
 
     calls = {row["sequence"]: row for row in named(found, "calls")}
@@ -250,7 +268,7 @@ def test_the_name_of_a_column_tells_its_unit(column: str, unit: str) -> None:
 HOSTILE = ["=1+1", "+cmd", "-2", "@x", "\x1b[31mred", '"quoted",\n<b>', "plain"]
 
 
-def hostile_client() -> TestClient:
+def hostile_client(tables: Tables) -> TestClient:
     db = empty_tables()
     add_rank(db, 0)
     for number, name in enumerate(HOSTILE):
@@ -260,8 +278,8 @@ def hostile_client() -> TestClient:
     return TestClient(Starlette(routes=table_routes(lambda _run: found)))
 
 
-def test_a_download_holds_no_formula() -> None:
-    with hostile_client() as client:
+def test_a_download_holds_no_formula(tables: Tables) -> None:
+    with hostile_client(tables) as client:
         reply = client.get("/runs/a/tables/kernels", params={"format": "csv"})
 
     lines = list(csv.DictReader(io.StringIO(reply.content.decode("utf-8-sig"))))
@@ -271,8 +289,8 @@ def test_a_download_holds_no_formula() -> None:
     assert reply.headers["content-disposition"] == 'attachment; filename="kernels.csv"'
 
 
-def test_names_come_over_the_wire_as_they_are() -> None:
-    with hostile_client() as client:
+def test_names_come_over_the_wire_as_they_are(tables: Tables) -> None:
+    with hostile_client(tables) as client:
         reply = client.get("/runs/a/tables/kernels", params={"count": "2"}).json()
 
     name = [column["name"] for column in reply["columns"]].index("name")
