@@ -113,7 +113,7 @@ def _places(opened: OpenRun, profile: ProfileMeta, matches: NDArray[np.bool_]) -
     curves = [track.first_segment for track in profile.tracks if track.side == "counter"]
     past = arrays.segment(min(curves)).place if curves else len(arrays.name)
     for at in range(0, past, _AT_ONCE):
-        yield at + np.flatnonzero(matches[arrays.name[at : min(at + _AT_ONCE, past)]])
+        yield at + np.flatnonzero(matches.take(arrays.name[at : min(at + _AT_ONCE, past)], mode="clip"))
 
 
 def _refs(opened: OpenRun, profile: ProfileMeta, places: Places) -> list[Ref]:

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ascend_sn._native.by_name import NameTotals
+from ascend_sn.errors import StoreError
 from ascend_sn.insight.answers import answer, language
 from ascend_sn.insight.asked import Asked, asked_windows
 from ascend_sn.insight.class_lanes import COMPUTING, EXPOSED, EXPOSED_COPY, FREE, OVERLAPPED
@@ -86,21 +87,23 @@ def _rows(
         first, past = _inside(arrays, segment, window)
         for at in range(first, past, _AT_ONCE):
             here = slice(at, min(at + _AT_ONCE, past))
-            totals.add(
-                _part(arrays.start, segment.base, here),
-                _part(arrays.end, segment.base, here),
-                _part(arrays.name, segment.place, here),
-                _part(arrays.kind, segment.place, here),
-                None if segment.self_place == NO_PLACE else _part(arrays.self_ns, segment.self_place, here),
-            )
-    kinds = opened.timeline.meta.kinds
+            try:
+                totals.add(
+                    _part(arrays.start, segment.base, here),
+                    _part(arrays.end, segment.base, here),
+                    _part(arrays.name, segment.place, here),
+                    _part(arrays.kind, segment.place, here),
+                    None if segment.self_place == NO_PLACE else _part(arrays.self_ns, segment.self_place, here),
+                )
+            except ValueError as error:
+                raise StoreError(opened.timeline.folder, f"the timeline is damaged: {error}") from error
     for found in totals.taken():
         yield Row(
             profile_id=window.profile.profile_id,
             track=track.track,
             track_label=label,
             name=opened.timeline.name(found.name),
-            kind=kinds[found.kind],
+            kind=opened.timeline.kind(found.kind),
             count=found.calls,
             total_ns=found.total_ns,
             self_ns=found.self_ns,

@@ -104,7 +104,7 @@ def _detail(opened: OpenRun, profile: ProfileMeta, track: Track, depth: int, pla
         depth=depth,
         slice=place,
         name=own.name,
-        kind=opened.timeline.meta.kinds[int(arrays.kind[segment.place + place])],
+        kind=opened.timeline.kind(int(arrays.kind[segment.place + place])),
         table=track.table,
         key=None if key == NO_KEY else str(key),
         start=own.start,

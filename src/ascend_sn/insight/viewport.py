@@ -80,7 +80,9 @@ def _part(arrays: Arrays, window: Asked, most: int) -> _Part:
     base, upper, slices, place, _, value = (np.ascontiguousarray(column) for column in arrays.segments[number].T)
     found = views(arrays.levels, base, upper, slices, window.t0, window.t1, most)
     rows = found.rows
-    at = np.repeat(place, rows) + found.place
+    # A damaged file may name a slice that is none.
+    longest = np.clip(found.place, 0, np.repeat(slices, rows) - 1)
+    at = np.repeat(place, rows) + longest
     busy = found.busy.astype(np.float64)
     first = np.concatenate([[0], np.cumsum(rows)])
     for block in np.flatnonzero((value >= 0) & (rows > 0)).tolist():
@@ -96,7 +98,7 @@ def _part(arrays: Arrays, window: Asked, most: int) -> _Part:
     blocks["slices"] = shown[first[1:]] - shown[first[:-1]]
     blocks["in_lane"] = slices
     columns: dict[str, NDArray[Any]] = {
-        "start": found.start, "end": found.end, "busy": busy, "slice": found.place, "count": found.count,
+        "start": found.start, "end": found.end, "busy": busy, "slice": longest, "count": found.count,
         "name": arrays.name[at], "kind": arrays.kind[at],
     }  # fmt: skip
     return _Part(blocks, columns)

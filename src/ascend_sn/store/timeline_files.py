@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ascend_sn._native.pyramid import Levels, build, highest_levels
+from ascend_sn._native.pyramid import FACTOR, Levels, build, highest_levels
 from ascend_sn.errors import StoreError
 from ascend_sn.store.timeline_lanes import Side
 
@@ -237,13 +237,17 @@ class TimelineFiles:
         return known
 
     def name(self, number: int) -> str:
-        """Return a name by its number."""
-        return self.names(number, number + 1)[0]
+        """Return a name by its number; an empty one where a damaged file tells a number that is none."""
+        return next(iter(self.names(number, number + 1)), "")
+
+    def kind(self, number: int) -> str:
+        """Return a kind by its number; `other` where a damaged file tells a number that is none."""
+        return self.meta.kinds[number] if number < len(self.meta.kinds) else "other"
 
     def names(self, first: int, past: int) -> list[str]:
         """Return names by number."""
         bounds = self._offsets[first : past + 1].tolist()
-        return [self._names[a:b].decode() for a, b in pairwise(bounds)]
+        return [self._names[a:b].decode("utf-8", "replace") for a, b in pairwise(bounds)]
 
     def _mapped(self, profile: ProfileMeta) -> Arrays:
         folder = self.folder / f"profile={profile.profile_id}"
@@ -256,8 +260,35 @@ class TimelineFiles:
                 found[name] = np.empty(0, type_) if empty else np.asarray(np.memmap(path, type_, mode="r"))
             except (OSError, ValueError) as error:
                 raise StoreError(path, f"the timeline cannot be read: {error}") from error
-        found["segments"] = np.array(found["segments"]).reshape(-1, len(Segment._fields))
-        return Arrays(**found)
+        whole = len(found["segments"]) // len(Segment._fields) * len(Segment._fields)
+        found["segments"] = np.array(found["segments"][:whole]).reshape(-1, len(Segment._fields))
+        arrays = Arrays(**found)
+        if not _fits(arrays, profile):
+            raise StoreError(folder, "the timeline is damaged; remove it, and it is laid out anew")
+        return arrays
+
+
+def _fits(arrays: Arrays, profile: ProfileMeta) -> bool:
+    """Whether every segment lies inside the arrays: a run folder may come from anywhere."""
+    base, upper, slices, place, own, value = arrays.segments.T
+    if any(not 0 <= track.first_segment <= len(slices) - track.depths or track.depths < 1 for track in profile.tracks):
+        return False
+    nodes, size = slices.copy(), slices.copy()
+    while bool((size > 1).any()):
+        size = np.where(size > 1, (size + FACTOR - 1) // FACTOR, 0)
+        nodes += size
+    columns = (
+        (base, nodes, (arrays.start, arrays.end)),
+        (upper, nodes - slices, (arrays.busy, arrays.count, arrays.longest, arrays.length)),
+        (place, slices, (arrays.name, arrays.kind, arrays.key)),
+        (own, np.where(own == NO_PLACE, 0, slices), (arrays.self_ns,)),
+        (value, np.where(value == NO_PLACE, 0, nodes), (arrays.value,)),
+    )
+    return bool((slices >= 0).all()) and all(
+        bool(((first >= 0) | (first == NO_PLACE) & (count == 0)).all() and (first <= len(column) - count).all())
+        for first, count, held in columns
+        for column in held
+    )
 
 
 class _Version(msgspec.Struct, frozen=True):

@@ -226,6 +226,29 @@ def test_a_damaged_timeline_is_named(tmp_path: Path) -> None:
     assert not TimelineFiles.is_whole(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["start", "end", "busy", "length", "name", "kind", "key", "segments"])
+def test_a_timeline_that_was_cut_or_made_up_is_refused(tmp_path: Path, name: str) -> None:
+    made(timeline("r0 s1 |A.B.C.D.E.F.G.H.I.J.K.L.M.N.O.P.Q.R.S|"), tmp_path)
+    path = tmp_path / "profile=0" / f"{name}.bin"
+    path.write_bytes(path.read_bytes()[:-8])
+
+    with pytest.raises(StoreError, match="damaged"):
+        TimelineFiles(tmp_path).arrays(0)
+
+
+def test_segments_that_point_elsewhere_are_refused(tmp_path: Path) -> None:
+    made(timeline("r0 s1 |A.B.C.D|"), tmp_path)
+    path = tmp_path / "profile=0" / "segments.bin"
+    whole = np.fromfile(path, np.int64)
+    for at, value in ((0, -1), (0, 1 << 60), (1, -5), (2, 1 << 40), (2, -3), (3, 9), (4, -7), (5, 3)):
+        changed = whole.copy()
+        changed[at] = value
+        changed.tofile(path)
+
+        with pytest.raises(StoreError, match="damaged"):
+            TimelineFiles(tmp_path).arrays(0)
+
+
 drawn = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(0, 15), st.sampled_from("ABC")), max_size=30
 )
