@@ -21,7 +21,17 @@ import numpy as np
 from benchmarks.cluster_memory import write_memory
 from benchmarks.cluster_program import Call, Kernel, Send
 from benchmarks.cluster_shape import HCCS, RDMA, Int64, is_mesh
-from benchmarks.cluster_timing import FIRST_STEP, LAUNCH_NS, PYTHON_NS, Job, Record, late_ns, pair_bytes, token_share
+from benchmarks.cluster_timing import (
+    FIRST_STEP,
+    LAUNCH_NS,
+    PYTHON_NS,
+    Job,
+    Record,
+    call_of,
+    late_ns,
+    pair_bytes,
+    token_share,
+)
 from benchmarks.cluster_truth import breakdowns, clock_offset_ns
 
 __all__ = ["EPOCH_NS", "StageWriter"]
@@ -296,7 +306,7 @@ def _lines_of(number: int, record: Record, share: float) -> _Lines:
         about = f'"Task Type":"AI_CORE","Physic Stream Id":{COMPUTE_STREAM},"Task Id":{number % 65536}'
         device = ran % (name, "@npu@", COMPUTE_STREAM, about, number + 1)
         return _Lines(details, device, launched % (name, number + 1), "")
-    op, kind = (task.op, task.kind) if isinstance(task, Call) else (_p2p(task), "pp")
+    op, kind = call_of(task)
     name = f"hcom_{op}__@{kind}@_{record.sequence}_1"
     nothing = ",".join(["N/A"] * 10)
     details = f"{step},@device@,{NONE},N/A,N/A,{name},hcom_{op}_,N/A,COMMUNICATION,{times},{nothing}\r\n"
@@ -308,10 +318,6 @@ def _lines_of(number: int, record: Record, share: float) -> _Lines:
         '"Synchronization Time(ms)":%d.%06d,"Idle Time(ms)":%d.%06d}}'
     )
     return _Lines(details, device, launched % (name, number + 1), parts)
-
-
-def _p2p(task: object) -> str:
-    return "send" if isinstance(task, Send) else "receive"
 
 
 def _scaled(task: Kernel, tensors: Iterable[tuple[int, ...]], share: float) -> str:

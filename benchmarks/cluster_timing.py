@@ -30,6 +30,7 @@ __all__ = [
     "Plan",
     "Record",
     "StageRun",
+    "call_of",
     "late_ns",
     "pair_bytes",
     "simulate",
@@ -103,6 +104,11 @@ class Record:
     dur: Int64
     wait: Int64
     transit: Int64
+
+    @property
+    def call(self) -> tuple[str, str] | None:
+        """Operation and kind of communicator; None for a kernel."""
+        return None if isinstance(self.task, Kernel) else call_of(self.task)
 
 
 @dataclass(eq=False)
@@ -329,6 +335,13 @@ def _of_stage(shape: Shape, kind: str, first: int, count: int) -> Int64:
 
 def _slowness(plan: Plan, rank: int) -> float:
     return prod(fault.value for fault in plan.of_kind("slow-rank") if fault.who == rank)
+
+
+def call_of(task: Call | Send | Receive) -> tuple[str, str]:
+    """Operation and kind of communicator of a call."""
+    if isinstance(task, Call):
+        return task.op, task.kind
+    return ("send" if isinstance(task, Send) else "receive"), "pp"
 
 
 def token_share(plan: Plan, rank: int) -> float:

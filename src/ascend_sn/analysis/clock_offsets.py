@@ -8,7 +8,7 @@ what the alignment leaves open. A naive merge of raw clocks looks plausible and 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -86,6 +86,7 @@ def offsets_between(calls: Columns) -> list[dict[str, Any]]:
     """Compute the rows of `combined_offsets` from the columns of `clock_offsets`."""
     profiles = _profiles(calls)
     ends = _ends(calls)
+    together = _Together(profiles, ends)
     rows: dict[int, dict[str, Any]] = {}
     for first in profiles:
         if first in rows:
@@ -94,9 +95,7 @@ def offsets_between(calls: Columns) -> list[dict[str, Any]]:
         pending = deque([first])
         while pending:
             near = pending.popleft()
-            for far in profiles:
-                if far in rows:
-                    continue
+            for far in together.left_with(near, rows):
                 step = _step(profiles, ends, near, far)
                 if step is not None:
                     offset, error, count, method = step
@@ -126,6 +125,31 @@ def _ends(calls: Columns) -> dict[int, Ends]:
         if sequence is not None:
             found.setdefault(profile_id, {})[group_id, op, sequence] = (ts + dur, dur)
     return found
+
+
+class _Together:
+    """Which profiles have a communicator or a host in common: the others cannot be aligned directly."""
+
+    def __init__(self, profiles: dict[int, tuple[int | None, str | None]], ends: dict[int, Ends]) -> None:
+        self._order = {profile_id: at for at, profile_id in enumerate(profiles)}
+        self._places = {
+            profile_id: {("group", key[0]) for key in ends.get(profile_id, {})}
+            | ({("host", host)} if host is not None else set())
+            for profile_id, (_, host) in profiles.items()
+        }
+        self._members: dict[tuple[str, Any], list[int]] = {}
+        for profile_id, places in self._places.items():
+            for place in places:
+                self._members.setdefault(place, []).append(profile_id)
+
+    def left_with(self, profile_id: int, known: Container[int]) -> list[int]:
+        """Return those together with a profile that are not known yet, in the order of the profiles."""
+        found: set[int] = set()
+        for place in self._places[profile_id]:
+            # Who is known stays known: a large communicator is gone through once, not once for each of its members.
+            self._members[place] = [other for other in self._members[place] if other not in known]
+            found.update(self._members[place])
+        return sorted(found, key=self._order.__getitem__)
 
 
 def _step(

@@ -6,10 +6,10 @@ from typing import Final
 
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.analysis.arrivals import ABSENT_RATIO, ARRIVAL_SPREAD_NS, POINT_TO_POINT
 from ascend_sn.analysis.collective_parts import collective_parts, combined_parts
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, selected
-from ascend_sn.analysis.stragglers import ABSENT_RATIO, ARRIVAL_SPREAD_NS, POINT_TO_POINT
 
 __all__ = ["ANALYSIS", "combined_waits"]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 from typing import Any
 
 import pytest
 from duckdb import DuckDBPyConnection
 from hypothesis import given, settings, strategies as st
 
+from ascend_sn.analysis.clock_offsets import offsets_between
 from tests.timeline import empty_tables
 from tests.unit.analysis.rows import collective, profile, results
 
@@ -172,3 +174,70 @@ def test_clocks_that_are_only_shifted_are_found_exactly_in_any_order(
     found = offsets(db)
 
     assert found == [(0, 0, 0, "reference")] + [(shift, 0, len(ends), "collectives") for shift in shifts]
+
+
+Call = tuple[int, str, int, int]
+"""Profile, communicator, number, end."""
+
+
+@given(
+    hosts=st.lists(st.sampled_from([None, "a", "b"]), min_size=1, max_size=6),
+    met=st.lists(
+        st.tuples(st.integers(0, 5), st.sampled_from("gh"), st.integers(0, 4), st.integers(0, 60)), max_size=40
+    ),
+)
+def test_who_shares_a_communicator_or_a_host_is_found_as_by_trying_all_pairs(
+    hosts: list[str | None], met: list[Call]
+) -> None:
+    calls = sorted({call[:3]: call for call in met if call[0] < len(hosts)}.values())
+    rows: list[tuple[Any, ...]] = [(profile_id, host, None, None, None) for profile_id, host in enumerate(hosts)]
+    rows += [(profile_id, hosts[profile_id], group, number, end) for profile_id, group, number, end in calls]
+    rows.sort(key=lambda row: row[0])
+    columns: dict[str, list[Any]] = {
+        "profile_id": [row[0] for row in rows],
+        "rank": [row[0] for row in rows],
+        "host": [row[1] for row in rows],
+        "group_id": [row[2] for row in rows],
+        "op": ["allreduce" for _ in rows],
+        "sequence": [row[3] for row in rows],
+        "ts_ns": [None if row[4] is None else row[4] - 100 for row in rows],
+        "dur_ns": [100 for _ in rows],
+    }
+
+    found = {row["profile_id"]: (row["offset_ns"], row["error_ns"], row["calls"]) for row in offsets_between(columns)}
+
+    assert found == by_all_pairs(hosts, calls)
+
+
+def by_all_pairs(hosts: list[str | None], calls: list[Call]) -> dict[int, tuple[int | None, int | None, int]]:
+    """Offset, error and common calls of each profile, found by trying every pair; calls last 100 ns."""
+    ends: dict[int, dict[tuple[str, int], int]] = {profile_id: {} for profile_id in range(len(hosts))}
+    for profile_id, group, number, end in calls:
+        ends[profile_id][group, number] = end
+    known: dict[int, tuple[int | None, int | None, int]] = {}
+    for first in range(len(hosts)):
+        if first in known:
+            continue
+        known[first], pending = (0, 0, 0), [first]
+        for near in pending:
+            for far in range(len(hosts)):
+                if far in known:
+                    continue
+                common = sorted(ends[near].keys() & ends[far].keys())
+                ordered = sorted(ends[far][key] - ends[near][key] for key in common)
+                offset, error, fits = 0, None, False
+                if len(common) >= 3:
+                    offset = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) // 2
+                    error = round(1.4826 * median(abs(one - offset) for one in ordered))
+                    fits = error <= 50
+                if not fits:
+                    offset, error = 0, None
+                    if hosts[near] is None or hosts[near] != hosts[far]:
+                        continue
+                so_far, open_ns, _ = known[near]
+                total = None if error is None or open_ns is None else open_ns + error
+                known[far] = ((so_far or 0) + offset, total, len(common))
+                pending.append(far)
+        if first and len(pending) == 1:
+            known[first] = (None, None, 0)
+    return known

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from ascend_sn.analysis.arrivals import at_least
 from ascend_sn.analysis.registry import evaluate
-from ascend_sn.analysis.stragglers import ANALYSIS, _at_least
+from ascend_sn.analysis.stragglers import ANALYSIS
 from ascend_sn.store import open_run
 from tests.shared_data import requires_shared, shared_path
 from tests.unit.analysis.traces import Row, collective, dicts, kernel, numbered, operator, results, step
@@ -115,9 +116,9 @@ def test_alone_there_is_nobody_to_compare_with() -> None:
 
 
 def test_the_tail_of_a_binomial() -> None:
-    assert _at_least(0, 5, 0.3) == 1.0
-    assert _at_least(5, 5, 0.25) == pytest.approx(0.25**5)
-    assert _at_least(2, 3, 0.5) == pytest.approx(0.5)
+    assert at_least(0, 5, 0.3) == 1.0
+    assert at_least(5, 5, 0.25) == pytest.approx(0.25**5)
+    assert at_least(2, 3, 0.5) == pytest.approx(0.5)
 
 
 @requires_shared
@@ -128,3 +129,66 @@ def test_field_case_15_names_rank_2_and_3_ms_per_step(tmp_path_factory: pytest.T
     (slow,) = (row for row in rows if row["is_straggler"])
     assert (slow["rank"], slow["cause"], slow["caused_wait_ns"]) == (2, "compute", 3_000_000)
     assert slow["compute_excess_ns"] == 3_000_000
+
+
+def delayed(profile_id: int, compute_us: int, *calls: tuple[str, int, int]) -> list[Row]:
+    """Three steps of a kernel and of calls behind it: communicator, time after the kernel, and what is waited in it."""
+    made: list[Row] = []
+    for at in range(3):
+        start = at * 145 * US
+        made += [step(start, 145 * US, at), kernel(start, compute_us * US, step_id=at)]
+        for place, (group, after, wait) in enumerate(calls):
+            parts: dict[str, Any] = {
+                "wait_ns": wait * US,
+                "sync_ns": wait * US,
+                "transit_ns": US,
+                "idle_ns": 0,
+                "method": "recorded",
+            }
+            when = (start + (compute_us + after) * US, (wait + 1) * US)
+            number = sum(table == "kernel" for table, _ in made)
+            made.append(kernel(*when, "R", "communication", stream=group, step_id=at))
+            sequence = at * len(calls) + place
+            made.append(collective(*when, sequence=sequence, group_id=group, kernel_id=number, **parts))
+    return numbered([(table, {"profile_id": profile_id, **values}) for table, values in made])
+
+
+def test_a_rank_that_was_held_up_itself_only_passes_that_on() -> None:
+    # Rank 0 computes 40 us longer than the others. Rank 1 waits for it in "a", and then comes late to "c" as well.
+    slow = delayed(0, 100, ("a", 0, 0), ("b", 1, 0))
+    held_up = delayed(1, 60, ("a", 0, 40), ("c", 41, 0))
+    others = [delayed(2, 60, ("d", 0, 0), ("b", 1, 40)), delayed(3, 60, ("d", 0, 0), ("c", 1, 40))]
+
+    rows = found(slow, held_up, *others)
+
+    assert [row["is_straggler"] for row in rows] == [True, False, False, False]
+    assert [(row["calls"], row["last_calls"], row["caused_wait_ns"]) for row in rows[:2]] == [
+        (6, 6, 40 * US),  # last in "a" and in "b"
+        (6, 3, 40 * US),  # last in "c"
+    ]
+    assert rows[0]["chance_ratio"] == pytest.approx(0.5**6)  # for one rank; among four it may be chance
+    assert (rows[0]["evidence"], rows[0]["cause"]) == ("score,outlier", "compute")
+
+
+def test_what_others_wait_is_not_counted_again_in_each_call_beside_compute() -> None:
+    # It comes 40 us late to each of three calls of a step that none of the ranks stops for.
+    slow = delayed(0, 100, *[("a", 0, 0)] * 3)
+
+    first, *_ = found(slow, *(delayed(profile_id, 60, *[("a", 0, 40)] * 3) for profile_id in (1, 2, 3)))
+
+    assert (first["calls"], first["last_calls"]) == (9, 9)
+    assert first["caused_wait_ns"] == 40 * US
+
+
+def test_ranks_that_are_slow_together_are_all_named() -> None:
+    rows = found(*(rank(at, [40] * 3) for at in range(6)), *(rank(at, [60] * 3) for at in (6, 7)))
+
+    assert [row["rank"] for row in rows if row["is_straggler"]] == [6, 7]
+    assert {row["cause"] for row in rows[6:]} == {"compute"}
+
+
+def test_among_few_steps_of_much_noise_the_slowest_is_no_straggler() -> None:
+    *_, last = found(rank(0, [40, 52, 34]), rank(1, [52, 34, 40]), rank(2, [34, 40, 52]), rank(3, [50, 52, 48]))
+
+    # Longer than the others' median in every step, which vary by a fifth from step to step.
+    assert (last["score_ratio"], last["is_straggler"]) == (0.8, False)
