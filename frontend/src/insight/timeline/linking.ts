@@ -13,6 +13,8 @@ const OWN = ["t", "slice", "range", "profile", "pin", "hide", "fold", "lanes", "
 export class LinkKeeper {
   readonly #controls: Controls;
   #given: Given;
+  /** The address as it was last written or read here. */
+  #known = location.hash;
   #stop: () => void = () => undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -32,6 +34,7 @@ export class LinkKeeper {
       const { page, given } = parsed(location.hash);
       if (page !== "timeline" || (given["run"] ?? this.#controls.run) !== this.#controls.run) return;
       this.#given = given;
+      this.#known = location.hash;
       this.#apply().catch((error: unknown) => {
         this.#controls.model.failure.value = error;
       });
@@ -51,7 +54,7 @@ export class LinkKeeper {
   }
 
   async #apply(): Promise<void> {
-    const { model, chooser, aligner, ranger, searcher, run: own } = this.#controls;
+    const { model, mover, chooser, aligner, ranger, searcher, run: own } = this.#controls;
     const wanted = readLink(this.#given, own);
     clearTimeout(this.#timer);
     model.pinned.value = wanted.pinned;
@@ -62,7 +65,7 @@ export class LinkKeeper {
     if (wanted.openProfiles) this.#openOnly(wanted.openProfiles);
     if (wanted.align !== model.align.peek()) await aligner.by(wanted.align);
     model.offsets.value = wanted.offsets;
-    model.span.value = wanted.window ?? all(model.whole.peek());
+    mover.set(wanted.window ?? all(model.whole.peek()));
     if (wanted.chosen) {
       const { run, profile, track, depth, slice } = wanted.chosen;
       const pick: Pick = { run, ref: { profile_id: profile, track, depth, slice, start: 0, dur: 0, name: "" } };
@@ -125,7 +128,9 @@ export class LinkKeeper {
   }
 
   #write(state: LinkState): void {
+    if (location.hash !== this.#known) return; // somebody else changed it: that is about to be applied
     const written = writeLink(state);
     change(Object.fromEntries(OWN.map((name) => [name, written[name] ?? null])));
+    this.#known = location.hash;
   }
 }

@@ -1,6 +1,5 @@
 /** The tree of lanes left of the canvas: only rows on the screen are elements. */
 
-import { useRef } from "preact/hooks";
 import { t } from "../shell/words";
 import { axisOf, exactText } from "./axis";
 import { Icon, Tool } from "./icons";
@@ -17,14 +16,11 @@ export function LaneNames({ controls, width }: { controls: Controls; width: numb
   const room = Math.max(0, model.height.value - tree.pinnedHeight);
   const shown = rowsBetween(tree.rows, top, top + room);
   const above = stickyAbove(tree.rows, top);
-  const span = model.span.value;
-  const base = axisOf(span, Math.max(1, model.width.value)).base;
-  const line = useRef<HTMLDivElement>(null);
   return (
-    <div class="tl-names" ref={line} style={{ width: `${width}px` }}>
+    <div class="tl-names" style={{ width: `${width}px` }}>
       <div class="tl-corner" style={{ height: `${TOP}px` }}>
         <span class="tl-whole" style={{ height: `${MINI}px` }}>{t("timeline.whole")}</span>
-        <span class="tl-base" style={{ height: `${AXIS}px` }} title={t("timeline.base")}>{base === 0 ? "" : `${exactText(base)} +`}</span>
+        <Base controls={controls} />
       </div>
       <div class="tl-pinned" style={{ height: `${tree.pinnedHeight}px` }}>
         {tree.pinned.map((row) => <Lane key={row.id} row={row} controls={controls} />)}
@@ -41,6 +37,12 @@ export function LaneNames({ controls, width }: { controls: Controls; width: numb
       </div>
     </div>
   );
+}
+
+/** What the labels of the axis count from; apart, because it follows the window. */
+function Base({ controls }: { controls: Controls }) {
+  const base = axisOf(controls.model.span.value, Math.max(1, controls.model.width.value)).base;
+  return <span class="tl-base" style={{ height: `${AXIS}px` }} title={t("timeline.base")}>{base === 0 ? "" : `${exactText(base)} +`}</span>;
 }
 
 function Heading({ row, controls }: { row: HeadingRow; controls: Controls }) {

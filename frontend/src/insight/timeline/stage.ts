@@ -1,6 +1,6 @@
 /** The canvases: draws a frame whenever something changed, and tells the loader what is on the screen. */
 
-import { effect } from "@preact/signals";
+import { computed, effect } from "@preact/signals";
 import { themeOf } from "../../charts/theme";
 import { colours, theme } from "../shell/settings";
 import { axisOf } from "./axis";
@@ -55,6 +55,8 @@ export class Stage {
   #dark = false;
   #frame = 0;
   #mainIsStale = true;
+  readonly #miniCanvas = document.createElement("canvas");
+  #miniState: unknown[] = [];
   readonly #stop: (() => void)[] = [];
 
   constructor(main: HTMLCanvasElement, over: HTMLCanvasElement, model: Model, loader: Loader, drawn: () => void) {
@@ -285,41 +287,50 @@ export class Stage {
     }
   }
 
-  /** The whole capture, one thin lane for each of the first ranks, and where the window lies in it. */
+  /** The whole capture, one thin lane for each of the first ranks; it is drawn anew only when it changed. */
   #mini(context: CanvasRenderingContext2D, look: Look, shown: Map<string, Shown>): void {
     const model = this.#model;
     const width = model.width.peek();
-    context.fillStyle = look.strip;
-    context.fillRect(0, 0, width, MINI);
-    const lanes = this.miniLanes();
-    const each = Math.floor((MINI - 6) / Math.max(1, lanes.length));
-    for (const [at, { id, lane }] of lanes.entries()) {
-      this.#want(shown, lane.run.run, id);
-      const place = model.placeOf(lane.run.run, lane.profile.profile_id);
-      const whole = model.whole.peek();
-      const strip = { top: 3 + at * each, rowHeight: each, depths: 1, span: { from: whole.from - place, to: whole.to - place }, width };
-      const own = this.look(lane.run.run) ?? look;
-      context.save();
-      context.beginPath();
-      context.rect(0, 0, width, MINI);
-      context.clip();
-      paintSlices(context, this.#loader.pieces(id), strip, own, { name: () => null, lit: null, tint: null, plain: lane.track.side === "overlap" });
-      context.restore();
+    const ratio = devicePixelRatio || 1;
+    const lanes = this.#miniLanes.value;
+    for (const { id, lane } of lanes) this.#want(shown, lane.run.run, id);
+    const state = [width, ratio, this.#dark, model.arrived.peek(), model.whole.peek(), model.places.peek(), lanes];
+    if (this.#miniState.length !== state.length || state.some((one, at) => one !== this.#miniState[at])) {
+      this.#miniState = state;
+      this.#miniCanvas.width = Math.round(width * ratio);
+      this.#miniCanvas.height = Math.round(MINI * ratio);
+      const own = this.#miniCanvas.getContext("2d");
+      if (!own) return;
+      own.setTransform(ratio, 0, 0, ratio, 0, 0);
+      own.fillStyle = look.strip;
+      own.fillRect(0, 0, width, MINI);
+      const each = Math.floor((MINI - 6) / Math.max(1, lanes.length));
+      for (const [at, one] of lanes.entries()) this.#miniLane(own, one, { top: 3 + at * each, rowHeight: each, depths: 1, width }, look);
     }
+    context.drawImage(this.#miniCanvas, 0, 0, width, MINI);
   }
 
-  miniLanes(): { id: string; lane: LaneOf }[] {
+  #miniLane(context: CanvasRenderingContext2D, { id, lane }: { id: string; lane: LaneOf }, strip: Omit<Strip, "span">, look: Look): void {
+    const place = this.#model.placeOf(lane.run.run, lane.profile.profile_id);
+    const whole = this.#model.whole.peek();
+    const span = { from: whole.from - place, to: whole.to - place };
+    const plain = lane.track.side === "overlap";
+    paintSlices(context, this.#loader.pieces(id), { ...strip, span }, this.look(lane.run.run) ?? look, { name: () => null, lit: null, tint: null, plain });
+  }
+
+  /** Of each of the first ranks the lane that says most about it. */
+  readonly #miniLanes = computed(() => {
     const best = new Map<string, { id: string; lane: LaneOf }>();
-    for (const [id, lane] of this.#model.lanes.peek()) {
+    for (const [id, lane] of this.#model.lanes.value) {
       const key = `${lane.run.run}.${lane.profile.profile_id}`;
       const known = best.get(key);
-      if (lane.track.side === "counter") continue;
+      if (lane.track.side === "counter" || (!known && best.size >= MINI_RANKS)) continue;
       if (!known || (known.lane.track.side !== "overlap" && (lane.track.side === "overlap" || lane.track.slice_count > known.lane.track.slice_count))) {
         best.set(key, { id, lane });
       }
     }
-    return [...best.values()].slice(0, MINI_RANKS);
-  }
+    return [...best.values()];
+  });
 
   #base(): Omit<Look, "palette"> | null {
     if (this.#look) return this.#look;

@@ -51,9 +51,14 @@ export function Toolbar({ controls }: { controls: Controls }) {
           {t("timeline.compare")}
         </label>
       )}
-      <output class="tl-window" title={t("timeline.window")}>{quantityText(lengthOf(model.span.value), "ns")}</output>
+      <WindowLength controls={controls} />
     </div>
   );
+}
+
+/** Apart, because it follows the window. */
+function WindowLength({ controls }: { controls: Controls }) {
+  return <output class="tl-window" title={t("timeline.window")}>{quantityText(lengthOf(controls.model.span.value), "ns")}</output>;
 }
 
 function LanesMenu({ controls }: { controls: Controls }) {
