@@ -2,7 +2,8 @@
 
 python -m benchmarks.insight_frames [--slices 1e7] [--folder build/viewport]
 
-The run is that of `benchmarks.viewport`. A frame is one drawing of the lanes; browser and server share the machine.
+The run is that of `benchmarks.viewport`. A frame is one drawing of the lanes; browser and server share the machine. On a
+busy machine frames per second say more about the others: CPU time per frame, of all processes of the browser, does not.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import sys
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+import psutil
 
 from ascend_sn.model.manifest import MANIFEST_NAME
 from benchmarks.viewport import build, write
@@ -83,8 +86,10 @@ def measure(url: str, slices: int) -> None:
         page.evaluate("() => { location.hash = '#/timeline' }")
         page.wait_for_function(IDLE)
         print(f"{slices / 1e6:.0f} M slices, {SIZE['width']} x {SIZE['height']} pixels, {SECONDS} s each\n")
-        print("| motion | window at the end | rectangles | frames/s | draw ms median | p95 | longest pause ms |")
-        print("|---|---:|---:|---:|---:|---:|---:|")
+        print(
+            "| motion | window at the end | rectangles | frames/s | draw ms median | p95 | longest pause ms | CPU ms a frame |"
+        )
+        print("|---|---:|---:|---:|---:|---:|---:|---:|")
         box = page.locator("#tl-canvas").bounding_box()
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 200)
         for name, key, start in (
@@ -96,20 +101,22 @@ def measure(url: str, slices: int) -> None:
         ):
             place(page, start)
             page.keyboard.down(key)
+            before = browser_cpu()
             told = page.evaluate(SAMPLE)
             page.keyboard.up(key)
-            row(name, told)
+            row(name, told, browser_cpu() - before)
         place(page, 1e-3)
         page.mouse.move(box["x"] + 100, box["y"] + 200)
         page.keyboard.down("Shift")
         page.mouse.down()
+        before = browser_cpu()
         pending = page.evaluate_handle("() => { window.sampled = (" + SAMPLE + ")(); }")
         for at in range(100, int(box["width"]) - 100, 4):
             page.mouse.move(box["x"] + at, box["y"] + 200)
         page.mouse.up()
         page.keyboard.up("Shift")
         pending.dispose()
-        row("drag a thousandth of it, one width", page.evaluate("() => window.sampled"))
+        row("drag a thousandth of it, one width", page.evaluate("() => window.sampled"), browser_cpu() - before)
         browser.close()
 
 
@@ -129,12 +136,18 @@ def place(page: Any, share: float | None) -> None:
     page.wait_for_function(IDLE)
 
 
-def row(name: str, told: dict[str, Any]) -> None:
+def browser_cpu() -> float:
+    """CPU seconds of the processes of the browser so far."""
+    found = (child for child in psutil.Process().children(recursive=True) if "chrom" in child.name())
+    return sum(times.user + times.system for times in (child.cpu_times() for child in found))
+
+
+def row(name: str, told: dict[str, Any], cpu: float) -> None:
     taken = sorted(told["taken"]) or [0.0]
     p95 = taken[min(len(taken) - 1, int(len(taken) * 0.95))]
     print(
         f"| {name} | {told['length'] / 1e6:.3g} ms | {told['rects']} | {told['frames'] / told['seconds']:.0f} | "
-        f"{median(taken):.1f} | {p95:.1f} | {told['longest']:.0f} |"
+        f"{median(taken):.1f} | {p95:.1f} | {told['longest']:.0f} | {1000 * cpu / max(told['frames'], 1):.0f} |"
     )
 
 
