@@ -265,7 +265,7 @@ def test_an_address_shows_the_same_to_somebody_else(chromium: Any, drawn: str) -
         )
         before = state(found)
         found.page.wait_for_function(
-            "from => Math.abs(Number(/t=([^:]+):/.exec(decodeURIComponent(location.hash))[1]) - from) < 0.01",
+            "from => Math.abs(Number(/[?&]t=([^:]+):/.exec(decodeURIComponent(location.hash))[1]) - from) < 0.01",
             arg=before["span"]["from"],
         )
         place = found.page.evaluate("location.hash")

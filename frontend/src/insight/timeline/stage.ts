@@ -160,7 +160,7 @@ export class Stage {
     this.#frame = 0;
     const began = performance.now();
     const model = this.#model;
-    const context = this.#main.getContext("2d");
+    const context = this.#main.getContext("2d", { alpha: false });
     const over = this.#over.getContext("2d");
     const look = this.look("");
     if (!context || !over || !look || model.width.peek() < 10) return;
@@ -334,7 +334,7 @@ export class Stage {
 
   #base(): Omit<Look, "palette"> | null {
     if (this.#look) return this.#look;
-    const context = this.#main.getContext("2d");
+    const context = this.#main.getContext("2d", { alpha: false });
     if (!context) return null;
     const found = themeOf(this.#main);
     const style = getComputedStyle(this.#main);
