@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from ascend_sn.report.chart_data import ReportData
+from ascend_sn.report.chart_data import Chart, ReportData
 from ascend_sn.report.cluster_tables import cluster_lines, cluster_tables
 from ascend_sn.report.document import Document, Operation
 from ascend_sn.report.figures import Part, share_bar, split_bar
 from ascend_sn.report.html_bundle import data_block, policy, report_script
 from ascend_sn.report.html_charts import LATENCY, PARTS, charts_of
 from ascend_sn.report.html_communication import LinkSums, link_map, link_sums
+from ascend_sn.report.html_drawings import drawings_of
 from ascend_sn.report.html_findings import findings_parts
 from ascend_sn.report.html_memory import memory_curves
 from ascend_sn.report.html_overview import health_parts, overview_parts
@@ -90,6 +91,7 @@ def html_text(document: Document, language: Language, view: View) -> str:
 def _page(document: Document, language: Language, view: View) -> str:
     script = report_script()
     sums = link_sums(document.communication.links)
+    charts = charts_of(document, language, sums)
     return page_text(
         "report.html.j2",
         language,
@@ -97,7 +99,7 @@ def _page(document: Document, language: Language, view: View) -> str:
         view=view,
         script=Markup(script),
         policy=Markup(policy(STYLE, script)),
-        data=data_block(_data(document, language, view, sums)) if script else "",
+        data=data_block(_data(document, language, view, charts)) if script else "",
         absence=lambda section: absence_text(section, language),
         rank=lambda number: rank_text(number, language),
         name=lambda text: shortened(text or "-", _NAME_WIDTH),
@@ -112,6 +114,7 @@ def _page(document: Document, language: Language, view: View) -> str:
         chips=subject_parts(document, language)[1:],
         profiles=len(document.profiles),
         terms=_TERMS,
+        drawings=drawings_of(charts, language),
         **health_parts(document, language),
         **overview_parts(document, language),
         **findings_parts(document.findings, language),
@@ -123,11 +126,11 @@ def _page(document: Document, language: Language, view: View) -> str:
     )
 
 
-def _data(document: Document, language: Language, view: View, sums: list[LinkSums]) -> ReportData:
+def _data(document: Document, language: Language, view: View, charts: dict[str, Chart]) -> ReportData:
     return ReportData(
         language=language.code,
         labels={name: language.text(name) for name in _LABELS},
-        charts=charts_of(document, language, sums),
+        charts=charts,
         timeline=packed_timeline(document.timeline, language) if "timeline" in view.sections else None,
     )
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import msgspec
 import pytest
 
 from ascend_sn.report.chart_data import HeatChart, LinesChart, RankingChart, ShareChart, StackChart
-from ascend_sn.report.document import Document, Inference, Link, RankPair
+from ascend_sn.report.document import Document, HotSpots, Inference, Link, MemoryHolder, RankPair
+from ascend_sn.report.html import html_text
 from ascend_sn.report.html_charts import charts_of
 from ascend_sn.report.html_communication import link_sums
+from ascend_sn.report.html_drawings import drawings_of
 from ascend_sn.report.inference import RequestStage
 from ascend_sn.report.language import Language
+from ascend_sn.report.views import View
 from tests.unit.report.drawn import drawn_document, nothing
 
 ENGLISH = Language.load("en")
@@ -146,3 +150,30 @@ def test_a_run_without_figures_has_no_charts() -> None:
 
 def replaced(document: Document, inference: Inference) -> Document:
     return msgspec.structs.replace(document, inference=inference)
+
+
+def test_every_chart_is_drawn_for_print() -> None:
+    """What the script shows as a living chart stands in the page as a drawing too."""
+    document = drawn_document()
+    holder = MemoryHolder(operator_name="aten::mm", module=None, held_bytes=8, block_count=1, share_ratio=1.0)
+    spots = HotSpots(rank=0, device="npu", peak_ts_ns=1, device_bytes=8, holder_count=1, holders=[holder])
+    memory = msgspec.structs.replace(document.memory, hot_spots=spots)
+    document = msgspec.structs.replace(document, memory=memory)
+    charts = charts_of(document, ENGLISH, link_sums(document.communication.links))
+
+    page = html_text(document, ENGLISH, View())
+
+    figures = dict(re.findall(r'<figure class="[^"]*" data-chart="([^"]+)">(.*?)</figure>', page, re.DOTALL))
+    assert set(charts) - set(figures) == {"phases"}  # nothing in the run says what its phases are
+    assert {"kernels", "peak", "operations"} <= set(figures)
+    assert [name for name, drawing in figures.items() if "<svg" not in drawing] == []
+
+
+def test_a_ranking_is_drawn_with_its_values() -> None:
+    drawings = drawings_of(charts_of(drawn_document(), ENGLISH, []), ENGLISH)
+
+    widths = [
+        float(width) for width in re.findall(r'<rect class="compute"[^>]* width="([0-9.]+)"', drawings["kernels"])
+    ]
+    assert widths[1] / widths[0] == pytest.approx(4 / 20, abs=1e-3)
+    assert re.findall(r'<text class="tick"[^>]*>([^<]+)', drawings["kernels"]) == ["20 ns", "4 ns"]

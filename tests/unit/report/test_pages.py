@@ -203,7 +203,7 @@ def test_the_page_stays_below_three_megabytes_whatever_the_run(document: Documen
 
 def test_the_bars_of_a_rank_are_as_long_as_its_parts(document: Document) -> None:
     text = html_text(document, ENGLISH, View())
-    figure = text[text.index('role="img" aria-label="Step breakdown"') :]
+    figure = text[text.index('role="img" aria-label="Step breakdown"') :].partition("</svg>")[0]
     widths = {
         kind: float(width)
         for kind, width in re.findall(r'<rect class="(\w+)" x="[\d.]+" y="5.0" width="([\d.]+)"', figure)
