@@ -147,4 +147,39 @@ def test_without_the_sdk_one_line_says_what_to_install(recording: Path) -> None:
 
 def test_a_table_counts_what_it_leaves_out() -> None:
     assert table(({"a": i} for i in range(5)), 2) == {"row_count": 5, "shown_count": 2, "rows": [{"a": 0}, {"a": 1}]}
-    assert len(answer({"text": {str(i): "z" * 900 for i in range(100)}})) <= CHARACTERS
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"text": {str(i): "z" * 900 for i in range(100)}},
+        {"text": {str(i): "z" * 90 for i in range(10_000)}, "kept": 1},
+        {"a": {"b": {"c" * 90_000: 1}}},
+        {"rows": [{"name": "n" * 900, "more": {str(i): "m" * 900 for i in range(60)}}], "row_count": 1},
+        {"rows": [["x" * 900] * 100]},
+        {str(i): [i] for i in range(9_000)},
+        {"\u4e2d" * 3: '\u4e2d\n"' * 40_000},
+    ],
+)
+def test_an_answer_stays_json_whatever_is_too_long(content: dict[str, Any]) -> None:
+    text = answer(content)
+
+    shown = json.loads(text)
+    assert len(text) <= CHARACTERS
+    assert shown["shortened"]["reason"] if "shortened" in shown else "characters)" in text
+
+
+def test_what_an_answer_lacks_is_counted() -> None:
+    shown = json.loads(answer({"kept": 1, "text": {str(i): "z" * 90 for i in range(10_000)}}))
+
+    assert shown["kept"] == 1
+    assert len(shown["text"]) + shown["shortened"]["fields_left_out"]["text"] == 10_000
+    assert shown["shortened"]["texts_cut_to"] == 40
+    assert shown["text"]["0"] == "z" * 40 + "… (90 characters)"
+
+
+def test_a_single_long_row_is_kept_with_shorter_texts() -> None:
+    shown = json.loads(answer({"rows": [{str(i): "m" * 900 for i in range(60)}]}))
+
+    (row,) = shown["rows"]
+    assert row["0"] == "m" * 300 + "… (900 characters)"
