@@ -59,9 +59,21 @@ def two_states(generator: Generator, count: int, variation: float) -> Reals:
     return np.exp(0.5 * variation * generator.standard_normal(count)) * np.where(slow, 1 + 2 * variation, 1.0)
 
 
+def often_disturbed(generator: Generator, count: int, variation: float) -> Reals:
+    """Every tenth run takes half as long again."""
+    return generator.lognormal(0, variation, count) * np.where(generator.random(count) < 0.1, 1.5, 1.0)
+
+
+def differently_disturbed(generator: Generator, count: int, variation: float) -> Reals:
+    """Every twentieth run is longer, by 30 % in the mean and by any amount."""
+    longer = 1 + generator.exponential(0.3, count)
+    return generator.lognormal(0, variation, count) * np.where(generator.random(count) < 0.05, longer, 1.0)
+
+
 Family = Callable[[Generator, int, float], Reals]
 
 FAMILIES: Final[tuple[Family, ...]] = (lognormal, normal, drifting, two_states)
+OTHER_DISTURBANCES: Final[tuple[Family, ...]] = (often_disturbed, differently_disturbed)
 OTHER_DRIFTS: Final[tuple[Family, ...]] = (hardly_drifting, slowly_drifting)
 
 
@@ -76,15 +88,17 @@ def of_runs(trials: int, families: tuple[Family, ...], *, in_turn: bool) -> None
                 _row(family, variation, count, _found(draw, trials, in_turn=in_turn))
 
 
-def of_history(trials: int) -> None:
-    """A history of runs against one run of the candidate."""
-    print("| noise between runs | CV | runs of the history | false alarms | +15 % found | +20 % found |")
-    print("|---|---|---|---|---|---|")
-    for family in FAMILIES:
+def of_history(trials: int, families: tuple[Family, ...]) -> None:
+    """A history of runs against a few runs of the candidate."""
+    print(
+        "| noise between runs | CV | runs before | of the candidate | false alarms | +15 % found | +20 % found |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for family in families:
         for variation in (0.02, 0.05, 0.10):
-            for count in (5, 10, 20):
-                draw = partial(_next_run, family, np.random.default_rng(SEED), count, variation)
-                _row(family, variation, count, _found(draw, trials))
+            for count, further in ((5, 2), (5, 3), (10, 2), (20, 1), (20, 2), (50, 1)):
+                draw = partial(_next_runs, family, np.random.default_rng(SEED), count, further, variation)
+                _row(family, variation, f"{count} | {further}", _found(draw, trials))
 
 
 def _found(draw: Callable[[], tuple[Reals, Reals]], trials: int, *, in_turn: bool = False) -> list[str]:
@@ -101,9 +115,9 @@ def _found(draw: Callable[[], tuple[Reals, Reals]], trials: int, *, in_turn: boo
     return found
 
 
-def _next_run(family: Family, generator: Generator, count: int, variation: float) -> tuple[Reals, Reals]:
-    runs = family(generator, count + 1, variation)
-    return runs[:-1], runs[-1:]
+def _next_runs(family: Family, generator: Generator, count: int, further: int, variation: float) -> tuple[Reals, Reals]:
+    runs = family(generator, count + further, variation)
+    return runs[:count], runs[count:]
 
 
 def _sides(family: Family, generator: Generator, count: int, variation: float, in_turn: bool) -> tuple[Reals, Reals]:
@@ -113,7 +127,7 @@ def _sides(family: Family, generator: Generator, count: int, variation: float, i
     return runs[::2], runs[1::2]
 
 
-def _row(family: Family, variation: float, count: int, found: list[str]) -> None:
+def _row(family: Family, variation: float, count: int | str, found: list[str]) -> None:
     name = family.__name__.replace("_", " ")
     print(f"| {name} | {100 * variation:.0f} % | {count} | {' | '.join(found)} |", flush=True)
 
@@ -155,7 +169,9 @@ if __name__ == "__main__":
     print()
     of_runs(number, FAMILIES, in_turn=True)
     print()
-    of_history(number)
+    of_history(number, FAMILIES)
+    print()
+    of_history(number, OTHER_DISTURBANCES)
     print()
     of_steps(number)
     print()

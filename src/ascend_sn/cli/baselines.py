@@ -14,6 +14,7 @@ from ascend_sn.report.language import Language
 
 if TYPE_CHECKING:
     from ascend_sn.compare.figures import RunFigures
+    from ascend_sn.compare.gate import GateResult
     from ascend_sn.compare.history.baseline import HistorySettings
     from ascend_sn.compare.history.record import Baseline, Verdict
     from ascend_sn.store.redaction import Redactor
@@ -96,11 +97,12 @@ class BaselineSource:
             print(language.text("gate.history-begins", **begun))
             return [], None
 
-    def keep(self, candidates: Side, verdict: str, language: Language) -> None:
+    def keep(self, candidates: Side, result: GateResult, language: Language) -> None:
         """Record the candidate with its verdict, where that is asked for and there is one."""
-        known: dict[str, Verdict] = {"passed": "passed", "unsure": "unsure", "failed": "failed"}
-        if self.record and verdict in known:
-            self._add(candidates, known[verdict], language)
+        if not self.record or result.verdict == "cannot compare":
+            return
+        is_suspect = result.verdict == "unsure" and any(one.kind == "possible" for one in result.reasons)
+        self._add(candidates, "possible" if is_suspect else result.verdict, language)
 
     def _add(self, candidates: Side, verdict: Verdict | None, language: Language) -> None:
         from ascend_sn.cli.history_actions import Told, keep_side

@@ -132,7 +132,7 @@ def _judged(
     result = gated(base, other.figures, settings)
     recoveries = [] if result.verdict == "passed" else recoveries_of(result.comparison, other)
     took_ns = time.perf_counter_ns() - began
-    source.keep(other, result.verdict, language)
+    source.keep(other, result, language)
 
     def document_in(chosen: Language) -> GateDocument:
         document = comparison_document(

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ascend_sn.compare.drift import SURE, dependence, drift_margin, prediction_margin, recorded_in_turn, widening
 from ascend_sn.compare.figures import RunFigures
+from ascend_sn.compare.further_runs import more_to_tell, told_apart
 from ascend_sn.compare.metrics import Metric, Samples
 from ascend_sn.compare.statistics import (
     SEED,
@@ -105,9 +106,10 @@ def judge(
 
     With five runs a side their values are the samples; unless both sides were recorded in turn, a regression has to be
     more than what a machine that drifts could do. With five runs of the baseline and fewer of the candidate, the
-    interval is that in which further runs of the baseline lie; else the steady steps of all runs of a side are drawn in
-    blocks. In both cases the confidence is low. What has one value a run and varies little by itself (memory) is then
-    judged by the limit alone.
+    interval is that in which further runs of the baseline lie, and a regression of a time or a share is each run of
+    the candidate worse than all of the baseline, by more than a disturbance of single runs accounts for (see
+    `further_runs`); else the steady steps of all runs of a side are drawn in blocks. In both cases the confidence is
+    low. What has one value a run and varies little by itself (memory) is then judged by the limit alone.
 
     Verdicts: `regression`: worse by the limit or more, and the interval is on the worse side of no change; `possible`:
     worse by as much, but the interval is not, or there is none, or a drift could have done it; `improved`: better by
@@ -148,9 +150,10 @@ def judged(
         verdict = "no change"
         if not _same(base, candidate):
             verdict = _verdict(change, (low, high), sure, limit, metric, method)
+            if verdict == "regression" and method == "prediction" and not _is_apart(metric, base, candidate, limit):
+                verdict = "possible"
     variation = before.variation if method == "prediction" else max(before.variation, after.variation)
     scale = 1.0 if relative else max(abs(before.value), _CLOSE)
-    fewest = min(len(base.runs), len(candidate.runs))
     return Judgement(
         metric=metric.name,
         unit=metric.unit,
@@ -171,7 +174,9 @@ def judged(
         candidate_count=after.count,
         p_value=_p_value(base.runs, candidate.runs, metric) if by_runs else None,
         variation_ratio=variation,
-        more_runs=None if limit is None else _more_runs(verdict, by_runs, variation, limit / scale, fewest, in_turn),
+        more_runs=None
+        if limit is None
+        else _more_runs(verdict, method, variation, limit / scale, base, candidate, in_turn),
         drift_ratio=drift,
     )
 
@@ -258,15 +263,38 @@ def _change(base: Reals | float, candidate: Reals | float, relative: bool) -> Re
     return np.where(after == before, 0.0, after / np.maximum(before, _CLOSE) - 1)
 
 
+def _is_apart(metric: Metric, base: Samples, candidate: Samples, limit: float) -> bool:
+    """Whether no disturbance of single runs accounts for a regression; the size of memory is not disturbed."""
+    if metric.unit == "bytes":
+        return True
+    relative = metric.change == "relative"
+    sign = 1.0 if metric.worse == "up" else -1.0
+    before, after = (sign * _scaled(side.runs, relative) for side in (base, candidate))
+    return told_apart(before, after, (math.log1p(limit) if relative else limit) - _CLOSE)
+
+
 def _more_runs(
-    verdict: Verdict | None, by_runs: bool, variation: float, limit: float, fewest: int, in_turn: bool
+    verdict: Verdict | None,
+    method: Method,
+    variation: float,
+    limit: float,
+    base: Samples,
+    candidate: Samples,
+    in_turn: bool,
 ) -> int | None:
-    """How many more runs per side would settle it; a limit on shares is given as a share of the baseline's."""
-    if verdict == "regression" and not by_runs:
+    """How many more runs per side would settle it; a limit on shares is given as a share of the baseline's.
+
+    Where only the candidate lacks runs, it is how many more of these.
+    """
+    fewest = min(len(base.runs), len(candidate.runs))
+    if verdict == "regression" and method != "runs":
         return max(1, MIN_RUNS - fewest)
-    if verdict in ("possible", "inconclusive"):
-        return max(1, runs_needed(variation, limit, in_turn=in_turn) - fewest)
-    return None
+    if verdict not in ("possible", "inconclusive"):
+        return None
+    if method == "prediction" and verdict == "possible":
+        more = more_to_tell(len(base.runs), len(candidate.runs))
+        return more or max(1, MIN_RUNS - fewest)
+    return max(1, runs_needed(variation, limit, in_turn=in_turn) - fewest)
 
 
 def _verdict(

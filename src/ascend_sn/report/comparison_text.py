@@ -297,6 +297,8 @@ def _confidence(judgements: Iterable[Judgement]) -> list[Message]:
     predicted = [one.base_count for one in judged if one.method == "prediction"]
     if predicted:
         said.append(Message("compare.said.prediction", {"count": max(predicted)}))
+    if any(one.method == "prediction" and one.verdict == "possible" for one in judged):
+        said.append(Message("compare.said.disturbed"))
     if any(one.drift_ratio is not None and one.verdict == "possible" for one in judged):
         said.append(Message("compare.said.drift"))
     if more is not None:

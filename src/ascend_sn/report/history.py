@@ -59,7 +59,7 @@ class TrendPoint(msgspec.Struct, kw_only=True):
     label: str
     recorded_ns: int
     value: float
-    verdict: Literal["passed", "unsure", "failed"] | None
+    verdict: Literal["passed", "unsure", "possible", "failed"] | None
     pinned: bool
 
 

@@ -27,6 +27,7 @@ RUN_COLUMNS: Final = (
 _VERDICTS: Final = {
     "passed": "history.verdict.passed",
     "unsure": "history.verdict.unsure",
+    "possible": "history.verdict.possible",
     "failed": "history.verdict.failed",
 }
 _NAME: Final = 28

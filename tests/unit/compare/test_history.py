@@ -165,7 +165,7 @@ def test_settings_come_from_the_command_line_then_the_environment_then_the_file(
     assert of_file == HistorySettings("postgresql://ci:pa55@host/perf", True, "model", 5)
     assert (of_environment.place, of_environment.series) == ("env.db", "model")
     assert of_words == HistorySettings("cli.db", True, "x", 3)
-    assert (of_nothing.is_named, of_nothing.series, of_nothing.runs) == (False, "default", 10)
+    assert (of_nothing.is_named, of_nothing.series, of_nothing.runs) == (False, "default", 20)
     assert of_nothing.place.endswith("ascend-sn/history.db")
 
 

@@ -24,11 +24,12 @@ Patch = pytest.MonkeyPatch
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six runs of the same program, `slow` whose product takes a half longer, and `twice` as long."""
+    """Six runs of the same program, `slow` and `slow2` whose product takes a half longer, and the `same` again."""
     folder = tmp_path_factory.mktemp("runs")
     for number in range(6):
         recorded(folder / f"base{number}", steady(1000 + 4 * number, seed=number))
     recorded(folder / "slow", steady(1500, seed=8))
+    recorded(folder / "slow2", steady(1510, seed=10))
     recorded(folder / "same", steady(1003, seed=9))
     return folder
 
@@ -87,21 +88,24 @@ def test_pinning_and_pruning(capsys: Capture, history: Path) -> None:
     assert [one["id"] for one in json.loads(kept)["runs"]] == [1, 5, 6]
 
 
-def test_the_gate_judges_one_run_by_where_the_next_of_the_history_would_lie(
+def test_the_gate_judges_runs_by_where_the_next_of_the_history_would_lie(
     capsys: Capture, runs: Path, history: Path
 ) -> None:
     words = ("--history", history, "--series", "m")
 
     passed, fine, _ = run(capsys, "gate", runs / "same", *words)
-    failed, bad, _ = run(capsys, "gate", runs / "slow", *words)
+    suspect, alone, _ = run(capsys, "gate", runs / "slow", *words)
+    failed, bad, _ = run(capsys, "gate", runs / "slow", runs / "slow2", *words)
 
     said = " ".join(bad.split())
-    assert (passed, failed) == (0, 1)
+    assert (passed, suspect, failed) == (0, 0, 1)
     assert "Gate passed." in fine
+    assert "may have slowed so few runs" in " ".join(alone.split())
+    assert "1 more run of the candidate would settle it." in " ".join(alone.split())
     assert "sgemm adds" in said
     assert "restoring it would recover" in said
     assert "from 6 runs" in said
-    assert "4 more runs of the candidate would settle it." in said
+    assert "3 more runs of the candidate would settle it." in said
     assert "Baseline: the 6 newest runs (#1, #2, #3" in said
 
 
@@ -110,17 +114,32 @@ def test_what_is_judged_is_recorded_with_the_verdict_and_what_failed_is_no_basel
 ) -> None:
     words = ("--history", history, "--series", "m", "--record")
 
-    run(capsys, "gate", runs / "slow", *words)
-    code, _, err = run(capsys, "gate", runs / "slow", *words)
+    alone, _, _ = run(capsys, "gate", runs / "slow", *words)
+    _, suspected, _ = run(capsys, "history", "list", "--history", history, "--format", "json")
+    code, _, err = run(capsys, "gate", runs / "slow", runs / "slow2", *words)
     passed, out, _ = run(capsys, "gate", runs / "same", *words, "--format", "json")
     _, listed, _ = run(capsys, "history", "list", "--history", history, "--format", "json")
 
     document = json.loads(out)
     jsonschema.validate(document, gate_schema())
-    assert (code, passed) == (1, 0)
+    assert (alone, code, passed) == (0, 1, 0)
     assert "recorded in" in err
     assert [one["id"] for one in document["history"]["runs"]] == [1, 2, 3, 4, 5, 6]
-    assert [(one["id"], one["verdict"]) for one in json.loads(listed)["runs"][-2:]] == [(7, "failed"), (8, "passed")]
+    assert json.loads(suspected)["runs"][-1]["verdict"] == "possible"
+    assert [(one["id"], one["verdict"]) for one in json.loads(listed)["runs"][-3:]] == [
+        (7, "failed"),
+        (8, "failed"),
+        (9, "passed"),
+    ]
+
+
+def test_what_is_possibly_worse_is_no_baseline(capsys: Capture, runs: Path, history: Path) -> None:
+    words = ("--history", history, "--series", "m")
+    run(capsys, "gate", runs / "slow", *words, "--record")
+
+    _, out, _ = run(capsys, "gate", runs / "slow2", *words, "--format", "json")
+
+    assert [one["id"] for one in json.loads(out)["history"]["runs"]] == [1, 2, 3, 4, 5, 6]
 
 
 def test_the_first_run_of_a_pipeline_begins_the_history(capsys: Capture, runs: Path, tmp_path: Path) -> None:
@@ -138,7 +157,7 @@ def test_the_first_run_of_a_pipeline_begins_the_history(capsys: Capture, runs: P
 def test_the_settings_file_names_the_history(capsys: Capture, runs: Path, history: Path) -> None:
     Path("ascend-sn.toml").write_text(f'[history]\nurl = "{history}"\nseries = "m"\n')
 
-    code, out, _ = run(capsys, "gate", runs / "slow")
+    code, out, _ = run(capsys, "gate", runs / "slow", runs / "slow2")
     null, said, _ = run(capsys, "gate", "--null")
 
     assert (code, null) == (1, 0)

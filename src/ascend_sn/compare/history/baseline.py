@@ -18,8 +18,8 @@ from ascend_sn.store.environment import history_file, history_place
 __all__ = ["HistorySettings", "baseline_of"]
 
 DEFAULT_SERIES: Final = "default"
-DEFAULT_RUNS: Final = 10
-"""Runs of a history that make the baseline: as many as a variation of 5 % asks for."""
+DEFAULT_RUNS: Final = 20
+"""Runs of a history that make the baseline: enough for one run of a candidate to be told apart."""
 
 _PINNED: Final = "pinned"
 _MAIN: Final = "step_time"
@@ -78,8 +78,8 @@ def baseline_of(
     """Choose the runs of a series that candidates are held against.
 
     Runs of the candidates' own setup where there are any; never the candidates themselves. Of these the pinned ones;
-    where none is pinned the newest `runs` that the gate did not fail, but none from before the last lasting change of
-    the step time, to which the baseline then belongs no more.
+    where none is pinned the newest `runs` that the gate neither failed nor called possibly worse, but none from before
+    the last lasting change of the step time, to which the baseline then belongs no more.
 
     Raises:
         NoBaselineError: The series holds no run that could be a baseline.
@@ -93,7 +93,7 @@ def baseline_of(
     others = [one for one in records if identities[one.id] not in own]
     alike = [one for one in others if one.setup in {setup_of(one) for one in candidates}] or others
     pinned = [one for one in alike if one.pinned]
-    accepted = [one for one in alike if one.verdict != "failed"]
+    accepted = [one for one in alike if one.verdict not in ("failed", "possible")]
     if not (pinned or accepted):
         raise NoBaselineError(history.where, f"no run in the series {series!r} that could be a baseline")
     chosen, how = _newest(accepted, runs) if not pinned else (pinned, _PINNED)

@@ -23,7 +23,8 @@ __all__ = [
     "values_of",
 ]
 
-Verdict = Literal["passed", "unsure", "failed"]
+Verdict = Literal["passed", "unsure", "possible", "failed"]
+"""What the gate said; `possible`: it passed, and is worse by the limit, which too few runs show."""
 ChosenBy = Literal["pinned", "level", "newest"]
 
 _MOST_BYTES: Final = 256 << 20
