@@ -12,11 +12,11 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import gaps, intersect, sweep_segments, union
 from ascend_sn.analysis.activity import BUSY_KINDS, CLASS_OF_KIND, COMMUNICATION, COMPUTE, COPY, windows_of
 from ascend_sn.model.rows import Int64
-from ascend_sn.store import Run
 from ascend_sn.store.timeline_build import ClassLane
 
 __all__ = ["COMPUTING", "EXPOSED", "EXPOSED_COPY", "FREE", "OVERLAPPED", "class_lanes"]
@@ -33,9 +33,9 @@ _AT_ONCE: Final = 4_000_000
 Parts = dict[str, list[tuple[Int64, Int64]]]
 
 
-def class_lanes(run: Run, profile_id: int) -> list[ClassLane]:
+def class_lanes(db: DuckDBPyConnection, profile_id: int) -> list[ClassLane]:
     """Return a lane per class that occurs in a profile; none where no kernel ran."""
-    kernels = run.db.execute(
+    kernels = db.execute(
         f"""
         select ts_ns as start_ns, ts_ns + dur_ns as end_ns, {CLASS_OF_KIND} as code
         from kernel
@@ -51,7 +51,7 @@ def class_lanes(run: Run, profile_id: int) -> list[ClassLane]:
     busy: list[tuple[Int64, Int64]] = []
     for some in _swept(start, end, kind, parts):
         busy.append(some)
-    windows = windows_of(run.db, profile_id, int(start[0]), int(end.max()))
+    windows = windows_of(db, profile_id, int(start[0]), int(end.max()))
     allowed = union(windows.start, windows.end)
     found = {name: _joined(pieces) for name, pieces in parts.items()}
     if len(allowed[0]):

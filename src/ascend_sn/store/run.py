@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
@@ -144,6 +145,25 @@ class Run:
         cache = self.path.parent.parent if self.path.parent.name == "runs" else None
         make = inline_page if inline else served_page
         return make(self.input, self.path, job=self.job, cache_dir=cache, height=height)
+
+    @contextmanager
+    def only(self, profile_id: int) -> Iterator[DuckDBPyConnection]:
+        """Give a connection on which the tables of one profile are visible, for queries that name it anyway.
+
+        A query on a run of a thousand profiles looks into the files of all of them, whichever it asks for.
+        """
+        if is_small(self.row_count) or len(self.manifest.profiles) == 1:
+            yield self.db
+            return
+        own = f"profile={profile_id}"
+        db = connected(self.row_count)
+        try:
+            for name, table in BY_NAME.items():
+                files = [file for file in self.files[name] if file.parent.name == own]
+                show_table(db, table, files, self.assumed_ranks)
+            yield db
+        finally:
+            db.close()
 
     def close(self) -> None:
         """Release the connection."""

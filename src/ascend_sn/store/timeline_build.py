@@ -64,8 +64,8 @@ class ClassLane(NamedTuple):
     end: Int64Array
 
 
-ClassLanes = Callable[[Run, int], Sequence[ClassLane]]
-"""Returns such lanes of a profile; the store knows no analysis, so whoever builds hands it in."""
+ClassLanes = Callable[[DuckDBPyConnection, int], Sequence[ClassLane]]
+"""Returns such lanes of a profile from its tables; the store knows no analysis, so whoever builds hands it in."""
 
 
 class _Lane(NamedTuple):
@@ -95,16 +95,18 @@ def build_timeline(
     """Fill `folder`, which must be empty, with the timeline of a run."""
     db = run.db
     names, kinds = _names(db), _kinds(db)
-    _keep(db, "timeline_name", names)
-    _keep(db, "timeline_kind", kinds)
     profiles = [(int(profile_id), str(source)) for profile_id, source in
                 db.execute("select profile_id, source from profile order by profile_id").fetchall()]  # fmt: skip
     made: list[ProfileMeta] = []
     for number, (profile_id, source) in enumerate(profiles):
         if progress is not None:
             progress(number, len(profiles), source)
-        profile = _counted(db, profile_id, source)
-        made.append(_Builder(run, profile, names, kinds).write(folder, class_lanes))
+        with run.only(profile_id) as own:
+            if number == 0 or own is not db:
+                _keep(own, "timeline_name", names)
+                _keep(own, "timeline_kind", kinds)
+            profile = _counted(own, profile_id, source)
+            made.append(_Builder(own, profile, names, kinds).write(folder, class_lanes))
     for table in ("timeline_name", "timeline_kind", "timeline_lane"):
         db.execute(f"drop table if exists {table}")
     write_names(folder, list(names))
@@ -122,8 +124,10 @@ def build_timeline(
 class _Builder:
     """Writes one profile."""
 
-    def __init__(self, run: Run, profile: _Profile, names: Mapping[str, int], kinds: Mapping[str, int]) -> None:
-        self._run = run
+    def __init__(
+        self, db: DuckDBPyConnection, profile: _Profile, names: Mapping[str, int], kinds: Mapping[str, int]
+    ) -> None:
+        self._db = db
         self._profile = profile
         self._names = names
         self._kinds = kinds
@@ -134,7 +138,7 @@ class _Builder:
         with ProfileWriter(folder / f"profile={profile.profile_id}", small_keys=profile.small_keys) as writer:
             for side in ("marks", OVERLAP, "host", "device", "communication"):
                 if side == OVERLAP and class_lanes is not None:
-                    self._classes(writer, class_lanes(self._run, profile.profile_id))
+                    self._classes(writer, class_lanes(self._db, profile.profile_id))
                 for kind in LANES:
                     if kind.side == side:
                         self._slices(writer, kind, profile.lanes[kind])
@@ -220,7 +224,7 @@ class _Builder:
 
     def _fetched(self, query: str, lanes: list[_Lane]) -> Iterator[tuple[_Lane, dict[str, NDArray[Any]]]]:
         """The rows of each lane; those of small lanes are fetched together."""
-        db = self._run.db
+        db = self._db
         for some in _bunches(lanes):
             _keep(db, "timeline_lane", {lane.lane: number for number, lane in enumerate(some)})
             columns = db.execute(query, {"profile": self._profile.profile_id}).fetchnumpy()

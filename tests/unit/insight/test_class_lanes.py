@@ -10,15 +10,14 @@ from ascend_sn.analysis.step_breakdown import step_breakdown
 from ascend_sn.insight import class_lanes as module
 from ascend_sn.insight.class_lanes import class_lanes
 from tests.timeline import timeline
-from tests.unit.report.drawn import DrawnRun
 
 KINDS = {"C": "communication", "M": "copy", "W": "sync", "F": "fused"}
 
 
 def lanes(drawing: str, profile: int = 0) -> dict[str, list[tuple[int, int]]]:
-    run = DrawnRun(timeline(drawing, kinds=KINDS))
+    db = timeline(drawing, kinds=KINDS)
     return {
-        lane.kind: list(zip(lane.start.tolist(), lane.end.tolist(), strict=True)) for lane in class_lanes(run, profile)
+        lane.kind: list(zip(lane.start.tolist(), lane.end.tolist(), strict=True)) for lane in class_lanes(db, profile)
     }
 
 
@@ -76,7 +75,7 @@ def test_the_sums_are_those_of_the_step_breakdown(streams: list[str], at_once: i
     )
     db = timeline(drawing, kinds=KINDS)
     with mock.patch.object(module, "_AT_ONCE", at_once):
-        found = {lane.kind: int((lane.end - lane.start).sum()) for lane in class_lanes(DrawnRun(db), 0)}
+        found = {lane.kind: int((lane.end - lane.start).sum()) for lane in class_lanes(db, 0)}
 
     rows = step_breakdown(db).dicts()
 
