@@ -1,7 +1,9 @@
 /** What a component asks of the server: asked when its address changes, aborted when it is no longer wanted. */
 
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { type Query, apiUrl, getJson, wasAborted } from "./client";
+import { ApiError, type Query, apiUrl, getJson, wasAborted } from "./client";
+
+const RETRY_MS = 3000;
 
 export interface Asked<T> {
   /** The last answer, which stays while the next is on its way. */
@@ -34,16 +36,23 @@ export function useAsked<T>(path: string | null, query: Query = {}, keep = false
   useEffect(() => {
     if (path === null || kept.has(address)) return undefined;
     const stop = new AbortController();
+    let retry = 0;
     getJson<T>(path, query, stop.signal).then(
       (value) => {
         if (keep) kept.set(address, value);
         setAnswer({ address, value, error: null });
       },
       (error: unknown) => {
-        if (!wasAborted(error)) setAnswer((before) => ({ address, value: before.value, error }));
+        if (wasAborted(error)) return;
+        setAnswer((before) => ({ address, value: before.value, error }));
+        // A tunnel comes back, a run becomes ready: the page then goes on by itself.
+        if (error instanceof ApiError && (error.status === 0 || error.status === 503)) retry = window.setTimeout(again, RETRY_MS);
       },
     );
-    return () => stop.abort();
+    return () => {
+      clearTimeout(retry);
+      stop.abort();
+    };
   }, [address, turn]);
   if (kept.has(address)) return { value: kept.get(address) as T, error: null, loading: false, again };
   const mine = answer.address === address;

@@ -39,9 +39,9 @@ export async function followSession(): Promise<void> {
     lost.value = null;
     if (session.value.runs.every((run) => run.state !== "reading")) return;
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    lost.value = error;
-    if (error.status === 401 || error.status === 403) return;
+    const told = error instanceof ApiError ? error : new ApiError(0, "unreadable", "", "");
+    lost.value = told;
+    if (told.status === 401 || told.status === 403) return;
     pause = PAUSE_LOST_MS;
   }
   setTimeout(() => void followSession(), pause);
