@@ -1,0 +1,49 @@
+import { beforeAll, expect, test, vi } from "vitest";
+
+vi.stubGlobal("location", { hash: "", search: "?lang=en" });
+vi.stubGlobal("localStorage", { getItem: () => null });
+vi.stubGlobal("navigator", { language: "en" });
+
+let cells: typeof import("../src/insight/controls/cells");
+let words: typeof import("../src/insight/shell/words");
+
+beforeAll(async () => {
+  cells = await import("../src/insight/controls/cells");
+  words = await import("../src/insight/shell/words");
+});
+
+test("what is not known is a dash, never zero", () => {
+  expect(cells.cellText(null, "ns")).toBe("-");
+  expect(cells.cellText(undefined, "bytes")).toBe("-");
+  expect(cells.cellText(0, "ns")).toBe("0 ns");
+  expect(cells.differenceText(null, "ns")).toBe("-");
+});
+
+test("values carry their unit, differences their sign", () => {
+  expect(cells.cellText(1_500_000, "at_ns")).toBe("1.50 ms");
+  expect(cells.cellText(3.2e12, "flops_per_s")).toBe("3.20 TFLOP/s");
+  expect(cells.cellText(12345, "count")).toBe("12,345");
+  expect(cells.cellText("9007199254740993", "number")).toBe("9007199254740993");
+  expect(cells.cellText(true, "flag")).toBe("yes");
+  expect(cells.differenceText(2000, "ns")).toBe("+2.00 us");
+  expect(cells.differenceText(-2000, "ns")).toBe("-2.00 us");
+});
+
+test("columns of a comparison are named after their column", () => {
+  expect(cells.columnText("total_ns")).toBe("total");
+  expect(cells.columnText("more_total_ns")).toBe("total, difference");
+  expect(cells.columnText("an_unheard_of_ns")).toBe("an unheard of");
+});
+
+test("words of the data are said in the reader's language, others stay", () => {
+  expect(cells.wordText("cause", "data_wait")).toBe("waiting for data");
+  expect(cells.wordText("cause", "copy")).toBe("copies");
+  expect(cells.wordText("kind", "something else")).toBe("something else");
+  expect(cells.wordText("name", "aten::mm")).toBe(null);
+});
+
+test("one thing is singular in English, and Chinese has one form", () => {
+  expect(words.textOf("table.rows", "en", { count: 1 })).toBe("1 row");
+  expect(words.textOf("table.rows", "en", { count: 1234 })).toBe("1,234 rows");
+  expect(words.textOf("table.rows", "zh", { count: 1 })).toBe("共 1 行");
+});
