@@ -20,6 +20,9 @@ __all__ = ["advise"]
 
 _ORDER: Final[dict[Severity, int]] = {"critical": 0, "warning": 1, "info": 2}
 
+_CAUSES_OF_WAITING: Final = ("R-IMB-1", "R-IMB-2", "R-PP-1")
+"""Rules whose priced findings are the causes of what ranks wait for each other."""
+
 
 def advise(
     run: Run,
@@ -78,7 +81,7 @@ def advise(
             if price.transform is not None and price.gain is not None and outcome.in_plan:
                 options.append(Option(found, price.transform, price.gain.expected_ratio))
     return Advice(
-        findings=tuple(sorted(findings, key=_rank)),
+        findings=tuple(_ranked(findings)),
         suppressed=tuple(suppressed),
         not_collected=tuple(not_collected),
         quiet=tuple(quiet),
@@ -163,8 +166,23 @@ def _severity(price: Price, general: Limits) -> Severity:
     return "warning" if ratio >= general["warning_from_ratio"] else "info"
 
 
-def _rank(finding: Finding) -> tuple[int, int, int]:
-    """Risks first, by severity; then by the time that is to be had, or that is at stake where nothing is priced."""
-    risk = rules.load(finding.code).is_risk and finding.severity != "info"
-    to_be_had = finding.at_stake_ns or 0 if finding.gain is None else finding.gain.expected_ns
-    return (_ORDER[finding.severity] if risk else len(_ORDER), -to_be_had, _ORDER[finding.severity])
+def _ranked(findings: Iterable[Finding]) -> list[Finding]:
+    """Risks first, by severity; then by the time that is to be had, or that is at stake where nothing is priced.
+
+    Nothing is to be had where the replay finds that the step is not held by it today, nor twice: what ranks wait for
+    each other counts with the causes that are found and priced.
+    """
+    found = list(findings)
+    causes = any(one.code in _CAUSES_OF_WAITING and one.gain is not None for one in found)
+    nothing = {"unpriced.hidden", *(("unpriced.cause-elsewhere",) if causes else ())}
+
+    def rank(finding: Finding) -> tuple[int, int, int]:
+        risk = rules.load(finding.code).is_risk and finding.severity != "info"
+        if finding.gain is not None:
+            to_be_had = finding.gain.expected_ns
+        else:
+            counts = finding.unpriced is None or finding.unpriced.message_id not in nothing
+            to_be_had = (finding.at_stake_ns or 0) if counts else 0
+        return (_ORDER[finding.severity] if risk else len(_ORDER), -to_be_had, _ORDER[finding.severity])
+
+    return sorted(found, key=rank)

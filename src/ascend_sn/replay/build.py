@@ -11,6 +11,7 @@ from duckdb import DuckDBPyConnection
 from msgspec.structs import asdict
 
 from ascend_sn.analysis.host_calls import class_of_call
+from ascend_sn.analysis.pipeline_stages import stages_of_profiles
 from ascend_sn.model.rows import Int64
 from ascend_sn.replay.blocking import guessed_waits, joins
 from ascend_sn.replay.choose import HOST_KINDS, Window
@@ -80,7 +81,9 @@ def build_graph(
         for profile, window in enumerate(windows)
     ]
     transit = np.array([_add_meeting(parts, meeting, profiles, offsets) for meeting in met], np.int64)
-    return _finished(parts, profiles, joined(loaded), windows, met, transit)
+    found = stages_of_profiles(db)
+    stages = tuple(found[window.profile_id][0] if window.profile_id in found else None for window in windows)
+    return _finished(parts, profiles, joined(loaded), windows, stages, met, transit)
 
 
 def _add_profile(
@@ -213,6 +216,7 @@ def _finished(
     profiles: Sequence[_Profile],
     tasks: Tasks,
     windows: Sequence[Window],
+    stages: tuple[int | None, ...],
     met: Sequence[Meeting],
     transit: Int64,
 ) -> StepGraph:
@@ -253,6 +257,7 @@ def _finished(
         + sum(profile.late_count for profile in profiles)
         + sum(not meeting.is_consistent for meeting in met),
         profile_ids=tuple(window.profile_id for window in windows),
+        stages=stages,
         guessed=rank[np.concatenate([profile.guessed for profile in profiles])],
         guessed_ns=np.concatenate([profile.guessed_ns for profile in profiles]),
         transit=rank[transit],

@@ -100,10 +100,14 @@ class Residual(IntEnum):
 
 
 class Collective(msgspec.Struct, frozen=True):
-    """What a collective is, as far as an edit needs it; `transit_known` is false where waiting may be part of it."""
+    """What a collective is, as far as an edit needs it; `transit_known` is false where waiting may be part of it.
+
+    `group_kind` is that of its communicator (tp, dp, ...).
+    """
 
     op: str
     group_id: str | None
+    group_kind: str | None
     size_bytes: int | None
     dtype: str | None
     group_size: int | None
@@ -188,6 +192,7 @@ class StepGraph(msgspec.Struct, frozen=True):
         violation_count: Starts before their predecessors allow it, launches after their task, collectives
             whose members did not meet.
         profile_ids: By the `profile` of a node.
+        stages: Pipeline stage of each of those; None where the capture does not say.
         guessed: Nodes at which a thread is taken to wait for the device, though the capture records no such call.
         guessed_ns: How long each would be if the thread worked there.
         transit: Nodes in which the bytes of collectives move.
@@ -203,6 +208,7 @@ class StepGraph(msgspec.Struct, frozen=True):
     observed_ns: int
     violation_count: int
     profile_ids: tuple[int, ...]
+    stages: tuple[int | None, ...]
     guessed: Int64
     guessed_ns: Int64
     transit: Int64

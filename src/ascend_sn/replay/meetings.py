@@ -65,14 +65,14 @@ class _Row(msgspec.Struct, frozen=True):
 _CALLS: Final = """
     with groups as (
         select group_id, max(group_size) as group_size, bool_and(size_is_exact) as size_is_exact,
-               bool_or(kind = $pipeline) as is_pipeline,
+               max(kind) as group_kind,
                min(group_rank) filter (where profile_id = $profile and member_rank = $rank) as place
         from comm_group_member
         group by group_id
     )
     select collective.kernel_id, kernel.operator_id, collective.op, collective.group_id, collective.sequence,
            collective.size_bytes, collective.dtype, collective.transit_ns, groups.group_size, groups.size_is_exact,
-           coalesce(is_pipeline, false), place
+           group_kind, place
     from collective
     join kernel using (profile_id, kernel_id)
     left join groups on groups.group_id = collective.group_id
@@ -130,12 +130,11 @@ def _rows(db: DuckDBPyConnection, window: Window, profile: int, tasks: Tasks, or
     span = {
         "profile": window.profile_id,
         "rank": window.rank,
-        "pipeline": PIPELINE_KIND,
         "from": int(tasks.start[at].min()) + base,
         "to": int(tasks.end[at].max()) + base,
     }
     rows = []
-    for kernel, operator, op, group, number, size, dtype, transit, members, exact, is_pipeline, place in db.execute(
+    for kernel, operator, op, group, number, size, dtype, transit, members, exact, kind, place in db.execute(
         _CALLS, span
     ).fetchall():
         task = by_id.get(operator if on_host else kernel, NO_TASK)
@@ -143,11 +142,11 @@ def _rows(db: DuckDBPyConnection, window: Window, profile: int, tasks: Tasks, or
             continue
         start, end = int(tasks.start[task]), int(tasks.end[task])
         known = transit is not None and transit <= end - start
-        in_pair = group is not None and (op in ONE_WAY or (op in BATCHED and is_pipeline))
+        in_pair = group is not None and (op in ONE_WAY or (op in BATCHED and kind == PIPELINE_KIND))
         rows.append(
             _Row(
                 Call(profile, task, start, end, transit if known else None),
-                Collective(op or "", group, size, dtype, members, known),
+                Collective(op or "", group, kind, size, dtype, members, known),
                 None if group is None or number is None else (group, number, op or ""),
                 bool(exact),
                 group if in_pair else None,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -12,6 +14,10 @@ from ascend_sn.replay.engine import Draft
 from ascend_sn.replay.graph import EdgeKind, NodeKind, StepGraph, TimeClass
 
 __all__ = ["Buckets", "StartWhenReady", "ready_order"]
+
+
+_OF_GRADIENTS: Final = re.compile("dp|default|embd|world", re.IGNORECASE)
+"""Kinds of communicators whose members reduce gradients; those of tensors, stages, or experts carry activations."""
 
 
 class Buckets(msgspec.Struct, frozen=True, eq=False):
@@ -61,6 +67,8 @@ class StartWhenReady(msgspec.Struct, frozen=True, eq=False):
 def ready_order(graph: StepGraph, ops: Collection[str]) -> list[Buckets]:
     """Return the gradient collectives of every profile that has backward work before them.
 
+    What a communicator of another kind than data parallel reduces is part of a layer, and the next one waits for it.
+
     Args:
         graph: The replayed step.
         ops: Operations that carry gradients.
@@ -69,7 +77,11 @@ def ready_order(graph: StepGraph, ops: Collection[str]) -> list[Buckets]:
     backward = np.append(tasks.phase.matches(["backward"]), False)[nodes.task]
     backward &= np.isin(nodes.kind, (NodeKind.KERNEL, NodeKind.HOST)) & (nodes.dur > 0)
     backward &= nodes.time_class == TimeClass.COMPUTE
-    carriers = [at for at, collective in enumerate(graph.collectives) if collective.op in ops]
+    carriers = [
+        at
+        for at, collective in enumerate(graph.collectives)
+        if collective.op in ops and (collective.group_kind is None or _OF_GRADIENTS.search(collective.group_kind))
+    ]
     sources_of = [edges.src[graph.incoming(int(transit))] for transit in graph.transit]
     found = []
     for profile in range(len(graph.profile_ids)):

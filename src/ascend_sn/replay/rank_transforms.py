@@ -31,36 +31,41 @@ _WORK: Final = (
 
 
 def straggler_normalised(graph: StepGraph, profile_ids: Collection[int] | None = None) -> Transform | Unpriced:
-    """W9: work takes no longer than the median rank's.
+    """W9: work takes no longer than that of the median rank of the same pipeline stage.
 
     Low: per class of time, the sum of a rank comes down to the median sum. Expected: per class and name. High: every
-    single slice and kernel comes down to the median of the same one (by name and number) on all ranks.
+    single slice and kernel comes down to the median of the same one (by name and number) on all those ranks. Other
+    stages do other work; ranks whose stage is not known count as one.
 
     Args:
         graph: The replayed step of several profiles.
         profile_ids: Profiles that are made normal; all by default.
     """
     nodes = graph.nodes
-    ranks = len(graph.profile_ids)
-    if ranks < _RANKS_AT_LEAST:
+    mine = np.ones(len(graph.profile_ids), np.bool_)
+    if profile_ids is not None:
+        mine = np.array([profile_id in profile_ids for profile_id in graph.profile_ids], np.bool_)
+    stage = np.array([-1 if stage is None else stage for stage in graph.stages], np.int64)
+    peers_of_stages = [np.flatnonzero(stage == one) for one in np.unique(stage[mine]).tolist()]
+    if all(len(peers) < _RANKS_AT_LEAST for peers in peers_of_stages):
         return Unpriced(Remark("replay.one-rank"))
     at = np.flatnonzero(
         np.isin(nodes.kind, (NodeKind.HOST, NodeKind.KERNEL))
         & np.isin(nodes.time_class, np.array(_WORK, np.uint8))
         & (nodes.dur > 0)
     )
-    mine = np.ones(ranks, np.bool_)
-    if profile_ids is not None:
-        mine = np.array([profile_id in profile_ids for profile_id in graph.profile_ids], np.bool_)
     of_class = nodes.time_class[at].astype(np.int64)
     name = np.append(graph.tasks.name.codes, np.int32(-1))[nodes.task[at]].astype(np.int64) + 1
     of_name = of_class * (len(graph.tasks.name.values) + 1) + name
+    by_class, by_name, single = np.ones(len(at)), np.ones(len(at)), nodes.dur[at].copy()
+    for peers in peers_of_stages:
+        here = np.flatnonzero(np.isin(nodes.profile[at], peers))
+        dur, rank = nodes.dur[at[here]], np.searchsorted(peers, nodes.profile[at[here]])
+        by_class[here] = _ratios(dur, rank, of_class[here], len(peers))
+        by_name[here] = _ratios(dur, rank, of_name[here], len(peers))
+        single[here] = _medians(dur, rank, of_name[here], len(peers))
     changed = mine[nodes.profile[at]]
-    bounds = [
-        Bound((Scale(at[changed], _ratios(nodes.dur[at], nodes.profile[at], key, ranks)[changed]),))
-        for key in (of_class, of_name)
-    ]
-    single = _medians(nodes.dur[at], nodes.profile[at], of_name, ranks)
+    bounds = [Bound((Scale(at[changed], ratios[changed]),)) for ratios in (by_class, by_name)]
     return Transform.of("W9", [*bounds, Bound((SetDur(at[changed], single[changed]),))])
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ascend_sn.replay import (
     Gain,
     Remove,
     Scale,
     TimeClass,
+    Transform,
     Where,
     comm_faster,
     comm_overlapped,
@@ -71,6 +74,16 @@ def test_serial_data_parallel_training_overlaps_its_first_bucket() -> None:
     # The second still comes after the backward pass, of which 10 ns beside the first take 12 (low) or 10.5 (-> 11).
     assert isinstance(gain, Gain)
     assert (gain.low_ns, gain.expected_ns, gain.high_ns) == (4, 5, 12)
+
+
+@pytest.mark.parametrize(("kind", "is_of_gradients"), [("dp", True), ("dp_cp", True), ("tp", False), ("mp", False)])
+def test_what_other_communicators_reduce_is_no_gradient(kind: str, is_of_gradients: bool) -> None:
+    lane = "f" * 4 + "b" * 20 + "R" * 6 + "S" * 6 + "o" * 4
+    db = host_capture({0: lane, 1: lane}, steps={0: "1" * 40, 1: "1" * 40})
+    db.execute("update comm_group_member set kind = ?", [kind])
+    graph = replay_of(db).graph
+
+    assert isinstance(comm_overlapped(graph), Transform) == is_of_gradients
 
 
 def test_a_faster_link_shortens_the_transit_and_not_the_wait() -> None:

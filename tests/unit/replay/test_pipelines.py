@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.replay import Gain, Replay, Scale, SetDur, TimeClass, Where, syncs_removed
+from ascend_sn.replay import (
+    Gain,
+    Replay,
+    Scale,
+    SetDur,
+    TimeClass,
+    Unpriced,
+    Where,
+    straggler_normalised,
+    syncs_removed,
+)
 from ascend_sn.replay.graph import NodeKind, Residual
-from tests.timeline import timeline
-from tests.unit.replay.drawings import exchange, launch, node_of, replay_of, step_after, stretched, wait
+from tests.timeline import insert, timeline
+from tests.unit.replay.drawings import exchange, launch, meet, node_of, replay_of, step_after, stretched, wait
 
 KINDS = dict.fromkeys("STRVMN", "communication")
 UNIT = 10_000
@@ -167,3 +177,64 @@ def test_communication_may_follow_communication_of_another_communicator() -> Non
     transit = node_of(replay.graph, "M", kind=NodeKind.TRANSIT)
     assert replay.unexplained_ratio == 0
     assert step_after(replay, SetDur([transit], 0)) == 16 * UNIT
+
+
+def four_ranks(stages: dict[int, int]) -> Replay:
+    """Two ranks run A for 4, one for 8 and one for 10; then all meet in M, which takes 2. `stages` by rank."""
+    db = timeline(
+        """
+        r0 step |111111111111|
+        r0 s1   |AAAA........|
+        r0 s2   |....MMMMMMMM|
+        r1 step |111111111111|
+        r1 s1   |AAAA........|
+        r1 s2   |....MMMMMMMM|
+        r2 step |111111111111|
+        r2 s1   |AAAAAAAA....|
+        r2 s2   |........MMMM|
+        r3 step |111111111111|
+        r3 s1   |AAAAAAAAAA..|
+        r3 s2   |..........MM|
+        """,
+        kinds=KINDS,
+    )
+    meet(db, "M", profiles=(0, 1, 2, 3), group_size=4)
+    for rank in range(4):
+        wait(db, {"M": "A"}, profile=rank)
+    for rank, stage in stages.items():
+        insert(
+            db,
+            "comm_group_member",
+            profile_id=rank,
+            group_id=f"pipeline {rank % 2}",
+            kind="pp",
+            group_rank=stage,
+            group_size=2,
+            member_rank=rank,
+        )
+    return replay_of(db)
+
+
+def normalised_ns(replay: Replay) -> int:
+    gain = replay.gain(straggler_normalised(replay.graph, [3]))
+    assert isinstance(gain, Gain)
+    return gain.expected_ns
+
+
+def test_a_straggler_is_compared_with_its_own_stage() -> None:
+    # The median of 8 and 10 is 9.
+    assert normalised_ns(four_ranks({0: 0, 1: 0, 2: 1, 3: 1})) == 1
+
+
+def test_without_stages_a_straggler_is_compared_with_all() -> None:
+    # The median of 4, 4, 8 and 10 is 6; then the rank with 8 holds the others.
+    assert normalised_ns(four_ranks({})) == 2
+
+
+def test_a_rank_that_is_alone_in_its_stage_is_compared_with_nobody() -> None:
+    graph = replay_of(two_stages()).graph
+
+    found = straggler_normalised(graph, [1])
+
+    assert isinstance(found, Unpriced)
+    assert found.reason.message_id == "replay.one-rank"

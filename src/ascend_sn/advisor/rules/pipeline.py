@@ -96,14 +96,16 @@ def _bubble(context: Context, row: _Bubble) -> Iterator[Claim]:
 def _twice_as_many(row: _Bubble) -> DirectGain:
     """What the step loses with twice the micro-batches of half the size.
 
-    The bubble of p stages and m micro-batches is (p - 1) / m of the work: half of it goes. Low: a quarter of it, as
-    smaller kernels are slower; high: beside that half, what exceeds the ideal bubble.
+    The ideal bubble of p stages and m micro-batches is (p - 1) / m of the work: half of it goes. What exceeds it has
+    other causes, as a slow rank. Low: a quarter of the ideal one, as smaller kernels are slower; high: beside its half,
+    what exceeds it.
     """
-    excess_ns = (row.excess_ratio or 0.0) * row.window_ns
+    excess_ns = max(row.excess_ratio or 0.0, 0.0) * row.window_ns
+    ideal_ns = max(row.bubble_ns - excess_ns, 0.0)
     return DirectGain(
-        low_ns=round(row.bubble_ns / 4),
-        expected_ns=round(row.bubble_ns / 2),
-        high_ns=round(max(row.bubble_ns / 2, (row.bubble_ns - excess_ns) / 2 + excess_ns)),
+        low_ns=round(ideal_ns / 4),
+        expected_ns=round(ideal_ns / 2),
+        high_ns=round(ideal_ns / 2 + excess_ns),
         base_ns=round(row.window_ns),
     )
 
