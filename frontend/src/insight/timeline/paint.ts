@@ -49,6 +49,8 @@ export interface Reading {
 
 const LABEL_FROM = 36;
 const HATCH_FROM = 5;
+/** Pixels up to which several slices drawn as one are crowded. */
+const CROWDED = 2;
 const LEVELS = 4;
 const CHARACTER = 6.3;
 
@@ -118,6 +120,8 @@ function paintBlock(block: Block, segment: Segment, strip: Strip, look: Look, re
   const scale = strip.width / (strip.span.to - strip.span.from);
   const y = strip.top + block.depth * strip.rowHeight;
   const height = strip.rowHeight - 1;
+  let before: Batch | null = null;
+  let beforeRight = 0;
   let taken = -Infinity; // right edge of what was drawn last in this row
   for (let row = firstRow(block, segment.from); row < start.length; row++) {
     const begin = start[row] ?? 0;
@@ -136,6 +140,8 @@ function paintBlock(block: Block, segment: Segment, strip: Strip, look: Look, re
     const level = stands > 1 ? Math.min(LEVELS - 1, Math.floor(share * LEVELS)) : LEVELS;
     const id = name[row] ?? 0;
     const kindOf = kind[row] ?? 0;
+    // Of many that share a pixel the name of one says nothing: they have the colour of their kind, and join.
+    const crowded = stands > 1 && long <= CROWDED;
     const tint = reading.tint;
     let fillStyle: string;
     let ink: string;
@@ -145,7 +151,7 @@ function paintBlock(block: Block, segment: Segment, strip: Strip, look: Look, re
       ink = inkOn(fillStyle);
       key = (Number.parseInt(fillStyle.slice(1), 16) + 1) * 8 + level;
     } else {
-      const number = look.palette.look(kindOf, reading.plain ? null : id);
+      const number = look.palette.look(kindOf, reading.plain || crowded ? null : id);
       const paint = look.palette.paint(number);
       fillStyle = paint.fill;
       ink = paint.ink;
@@ -156,7 +162,12 @@ function paintBlock(block: Block, segment: Segment, strip: Strip, look: Look, re
       batch = new Batch(fillStyle, level === LEVELS ? 1 : 0.45 + (0.5 * level) / (LEVELS - 1));
       target.batches.set(key, batch);
     }
-    batch.places.push(left, y, long, height);
+    if (crowded && batch === before && left <= beforeRight) {
+      const { places } = batch;
+      places[places.length - 2] = left + long - (places[places.length - 4] ?? left);
+    } else batch.places.push(left, y, long, height);
+    before = crowded ? batch : null;
+    beforeRight = left + long;
     if (reading.lit === id && long > 2) target.outlines.push(left, y, long, height);
     if (long < HATCH_FROM) continue;
     const pattern = stands > 1 ? "diagonal" : look.palette.pattern(kindOf);
