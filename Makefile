@@ -10,7 +10,7 @@ NATIVE := $(wildcard hatch_build.py) $(shell find src -name '*.c' -o -name '*.h'
 FRONTEND := $(wildcard frontend/*.json frontend/*.ts) $(shell find frontend/src -type f -not -path '*/generated/*')
 SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '*.so' -not -name '*.mo' -not -path '*/_web/*') $(FRONTEND)
 
-BENCHMARKS := ingest peers intervals memory native_scan native_intervals native_dag native_ring native_pyramid recording prediction viewport
+BENCHMARKS := ingest peers intervals memory native_scan native_intervals native_dag native_ring native_pyramid recording prediction viewport insight_frames
 FUZZ_MINUTES ?= 1
 FUZZ_RUNS ?= 2000
 

@@ -2,8 +2,8 @@
 
 python -m benchmarks.insight_frames [--slices 1e7] [--folder build/viewport]
 
-The run is that of `benchmarks.viewport`. A frame is one drawing of the lanes; browser and server share the machine. On a
-busy machine frames per second say more about the others: CPU time per frame, of all processes of the browser, does not.
+The run is that of `benchmarks.viewport`. A frame is one drawing of the lanes; browser and server share the machine. On
+a busy machine frames per second say more about the others: CPU time per frame, of all processes of the browser, does not.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def measure(url: str, slices: int) -> None:
         page.wait_for_function(IDLE)
         print(f"{slices / 1e6:.0f} M slices, {SIZE['width']} x {SIZE['height']} pixels, {SECONDS} s each\n")
         print(
-            "| motion | window at the end | rectangles | frames/s | draw ms median | p95 | longest pause ms | CPU ms a frame |"
+            "| motion | window at the end | rectangles | frames/s | draw ms | p95 | longest pause ms | CPU ms a frame |"
         )
         print("|---|---:|---:|---:|---:|---:|---:|---:|")
         box = page.locator("#tl-canvas").bounding_box()
@@ -105,18 +105,6 @@ def measure(url: str, slices: int) -> None:
             told = page.evaluate(SAMPLE)
             page.keyboard.up(key)
             row(name, told, browser_cpu() - before)
-        place(page, 1e-3)
-        page.mouse.move(box["x"] + 100, box["y"] + 200)
-        page.keyboard.down("Shift")
-        page.mouse.down()
-        before = browser_cpu()
-        pending = page.evaluate_handle("() => { window.sampled = (" + SAMPLE + ")(); }")
-        for at in range(100, int(box["width"]) - 100, 4):
-            page.mouse.move(box["x"] + at, box["y"] + 200)
-        page.mouse.up()
-        page.keyboard.up("Shift")
-        pending.dispose()
-        row("drag a thousandth of it, one width", page.evaluate("() => window.sampled"), browser_cpu() - before)
         browser.close()
 
 
