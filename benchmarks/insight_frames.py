@@ -3,7 +3,7 @@
 python -m benchmarks.insight_frames [--slices 1e7] [--folder build/viewport]
 
 The run is that of `benchmarks.viewport`. A frame is one drawing of the lanes; browser and server share the machine. On
-a busy machine frames per second say more about the others: CPU time per frame, of all processes of the browser, does not.
+busy machines frames per second tell mostly about others; CPU time per frame, of all processes of the browser, less so.
 """
 
 from __future__ import annotations
@@ -86,9 +86,7 @@ def measure(url: str, slices: int) -> None:
         page.evaluate("() => { location.hash = '#/timeline' }")
         page.wait_for_function(IDLE)
         print(f"{slices / 1e6:.0f} M slices, {SIZE['width']} x {SIZE['height']} pixels, {SECONDS} s each\n")
-        print(
-            "| motion | window at the end | rectangles | frames/s | draw ms | p95 | longest pause ms | CPU ms a frame |"
-        )
+        print("| motion | window at the end | rectangles | frames/s | draw ms | p95 | longest ms | CPU ms a frame |")
         print("|---|---:|---:|---:|---:|---:|---:|---:|")
         box = page.locator("#tl-canvas").bounding_box()
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 200)
