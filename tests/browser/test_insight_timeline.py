@@ -260,12 +260,13 @@ def test_an_address_shows_the_same_to_somebody_else(chromium: Any, drawn: str) -
     with visited(chromium, drawn) as found:
         searched(found, "add_kernel")
         press(found, "Enter", "Escape", "p", "m", "w")
-        found.page.wait_for_function(
-            "() => ['t=', 'slice=', 'range=', 'pin='].every(part => location.hash.includes(part))"
-        )
         before = state(found)
         found.page.wait_for_function(
-            "from => Math.abs(Number(/[?&]t=([^:]+):/.exec(decodeURIComponent(location.hash))[1]) - from) < 0.01",
+            """from => {
+              const given = new URLSearchParams(location.hash.split('?')[1]);
+              return ['t', 'slice', 'range', 'pin'].every(name => given.has(name))
+                && Math.abs(Number(given.get('t').split(':')[0]) - from) < 0.01;
+            }""",
             arg=before["span"]["from"],
         )
         place = found.page.evaluate("location.hash")
@@ -284,6 +285,16 @@ def test_a_row_of_a_table_is_shown_on_the_timeline(chromium: Any, drawn: str) ->
 
     assert told["pick"]["ref"]["name"] == "add_kernel"
     assert told["span"] == {"from": 68.5 * US, "to": 81.5 * US}
+
+
+def test_a_row_that_is_gone_is_said_and_the_page_works(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn, "#/timeline?find=kernel:0:99") as found:
+        said = found.page.locator("main [role=alert]").inner_text()
+        searched(found, "add_kernel")
+        press(found, "Enter", "Escape", "p")
+        found.page.wait_for_function("() => location.hash.includes('pin=')")
+
+    assert "no row of this key" in said
 
 
 def test_the_table_beside_the_canvas_holds_what_is_drawn(chromium: Any, drawn: str, tmp_path: Path) -> None:

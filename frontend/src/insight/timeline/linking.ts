@@ -35,13 +35,11 @@ export class LinkKeeper {
       if (page !== "timeline" || (given["run"] ?? this.#controls.run) !== this.#controls.run) return;
       this.#given = given;
       this.#known = location.hash;
-      this.#apply().catch((error: unknown) => {
-        this.#controls.model.failure.value = error;
-      });
+      void this.#applyOrSay();
     };
     addEventListener("hashchange", moved); // not sent for what the page itself writes
     this.#stop = () => removeEventListener("hashchange", moved);
-    await this.#apply();
+    await this.#applyOrSay();
     const still = effect(() => {
       const state = this.#state();
       clearTimeout(this.#timer);
@@ -51,6 +49,15 @@ export class LinkKeeper {
       removeEventListener("hashchange", moved);
       still();
     };
+  }
+
+  /** What an address asks for may be gone: that is said, and the rest of the page works. */
+  async #applyOrSay(): Promise<void> {
+    try {
+      await this.#apply();
+    } catch (error) {
+      this.#controls.model.failure.value = error;
+    }
   }
 
   async #apply(): Promise<void> {
