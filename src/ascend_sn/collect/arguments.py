@@ -26,10 +26,10 @@ def config_of(args: Namespace) -> ProfilerConfig:
 
     Without `--profile` the backend is `off`: the profiler takes every call and records nothing.
     """
-    from ascend_sn.collect.config import DEFAULT_OUTPUT_PATH, ProfilerConfig
+    from ascend_sn.collect.config import ProfilerConfig
 
     return ProfilerConfig(
-        output_path=getattr(args, "profile_output", None) or DEFAULT_OUTPUT_PATH,
+        output_path=getattr(args, "profile_output", None) or None,
         trace_ops=getattr(args, "profile_ops", None),
         enable_memory=bool(getattr(args, "profile_memory", False)),
         trace_level=getattr(args, "profile_level", None) or 2,

@@ -133,7 +133,8 @@ class AutomaticRun:
             if self._is_child:  # it may end without the functions that its parent had registered for that
                 ExitHook(self._at_exit)
             if self._starts_by_step:
-                self._start()
+                if self.profiler.is_alone:  # else the program records itself, into the same folder
+                    self._start()
             elif self._is_child:
                 from ascend_sn.collect.standby import listen
 
@@ -182,7 +183,12 @@ class AutomaticRun:
             folder = self.profiler.output_folder  # None when a schedule was too long for anything to be kept
         if folder is not None:
             self._say(f"recorded into {folder}")
-        elif not self._has_started and self._starts_by_step and not sys.argv[0].endswith(_LAUNCHERS):
+        elif (
+            not self._has_started
+            and self.profiler.is_alone
+            and self._starts_by_step
+            and not sys.argv[0].endswith(_LAUNCHERS)
+        ):
             self._say(
                 "nothing recorded: the program took no batch from a DataLoader and no optimizer stepped; "
                 "call ascend.profiler.Profiler().start() in it"

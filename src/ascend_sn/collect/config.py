@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ascend_sn.collect.environment import asked_output_path
 from ascend_sn.collect.schedule import Schedule
 
 TYPE_CHECKING = False
@@ -37,7 +38,8 @@ class ProfilerConfig:
     """Settings of a recording; every argument can be read back under its own name.
 
     Args:
-        output_path: Folder for the files; created when it is not there.
+        output_path: Folder for the files; created when it is not there. Where none is given, that of
+            `ASCEND_PROFILING_OUTPUT_PATH` (`ascend-sn run --output`), else `./ascend_profiling`.
         trace_ops: Operator types to record, such as `["MatMul", "Conv2d"]`; None records all. It chooses
             among the operators that a framework runs; what the program marks with `start_op` is always
             recorded.
@@ -83,7 +85,7 @@ class ProfilerConfig:
 
     def __init__(
         self,
-        output_path: str | os.PathLike[str] = DEFAULT_OUTPUT_PATH,
+        output_path: str | os.PathLike[str] | None = None,
         *,
         trace_ops: Iterable[str] | str | None = None,
         enable_ops: bool = True,
@@ -101,6 +103,8 @@ class ProfilerConfig:
     ) -> None:
         for name in unknown:
             raise TypeError(_unknown_argument(name))
+        if output_path is None:
+            output_path = asked_output_path() or DEFAULT_OUTPUT_PATH
         if not output_path:
             raise ValueError("output_path is empty")
         if not sample_interval > 0:

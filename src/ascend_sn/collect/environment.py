@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ascend_sn.collect.config import ProfilerConfig
     from ascend_sn.collect.schedule import Schedule
 
-__all__ = ["STANDBY", "SWITCHES", "JobPlace", "job_place", "recording_of_environment"]
+__all__ = ["STANDBY", "SWITCHES", "JobPlace", "asked_output_path", "job_place", "recording_of_environment"]
 
 ENABLE = "ASCEND_PROFILING_ENABLE"
 OUTPUT_PATH = "ASCEND_PROFILING_OUTPUT_PATH"
@@ -86,6 +86,15 @@ def _place_in_torch() -> JobPlace:
     return JobPlace(distributed.get_rank(), distributed.get_world_size())
 
 
+def asked_output_path(environment: Mapping[str, str] | None = None) -> str | None:
+    """Return the folder that the variables name, None where they name none.
+
+    It holds for what the variables record and for a profiler of the program's own that was given no folder.
+    """
+    variables = os.environ if environment is None else environment
+    return variables.get(OUTPUT_PATH) or variables.get(COMM_OUTPUT) or None
+
+
 def recording_of_environment(
     environment: Mapping[str, str], warn: Callable[[str], None]
 ) -> tuple[ProfilerConfig, bool] | None:
@@ -122,7 +131,7 @@ def recording_of_environment(
     comm_level = number(COMM_LEVEL, 1, 3, 3) if is_on[COMM_LEVEL] else 3
     frequency = number(FREQUENCY, 0.001, 1e6, 1e6 / DEFAULT_SAMPLE_INTERVAL_US)
     config = ProfilerConfig(
-        output_path=environment.get(OUTPUT_PATH) or environment.get(COMM_OUTPUT) or DEFAULT_OUTPUT_PATH,
+        output_path=asked_output_path(environment) or DEFAULT_OUTPUT_PATH,
         trace_ops=environment.get(OP_LIST) or None,
         enable_comm=is_on[COMM_ENABLE] or is_on[COMM_LEVEL] or is_on[COMM_OUTPUT],
         enable_memory=is_on[MEMORY_ENABLE],

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Profiler"]
 
+_opened: list[int] = []
+"""One entry for each profiler of this process that has opened a session."""
+
 
 @own_calls
 class Profiler(SpanCalls):
@@ -61,6 +64,7 @@ class Profiler(SpanCalls):
         self._scheduled: ScheduledRun | None = None
         self._starts_by_use = self.config.backend != "off"
         self._started_by_use = False
+        self._has_opened = False
         self._span_cost_ns = 0
 
     @classmethod
@@ -82,6 +86,11 @@ class Profiler(SpanCalls):
     def output_folder(self) -> str | None:
         """The folder that holds this process's files, once recording has started."""
         return None if self._trace is None else self._trace.path
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other profiler of this process has ever recorded; for the recording by variables."""
+        return len(_opened) == int(self._has_opened)
 
     @property
     def fault_counts(self) -> dict[str, int]:
@@ -398,6 +407,9 @@ class Profiler(SpanCalls):
         self.config = config
         self._starts_by_use = False
         self._trace = trace
+        if not self._has_opened:
+            self._has_opened = True
+            _opened.append(1)
         self._exit_hook = ExitHook(self.stop)
         # A program that only marks its spans has not asked for more: a loaded framework is left alone then.
         with_framework = not by_use or config.backend != "auto"

@@ -45,7 +45,7 @@ def begin() -> None:
 
 def _say_when_unused(run: AutomaticRun) -> None:
     """End a program in which nothing was found to record with a word about it, never in silence."""
-    if not run.has_started:
+    if not run.has_started and run.profiler.is_alone:
         _say(
             "nothing recorded: no optimizer step and no data loader batch of PyTorch was seen; "
             "mark steps with ascend.profiler.Profiler instead"

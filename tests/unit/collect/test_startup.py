@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,61 @@ def test_an_action_for_a_loaded_module_runs_at_once() -> None:
     call_after_import({"sys": lambda: seen.append(1)})
 
     assert seen == [1]
+
+
+OWN = """
+from ascend.profiler import Profiler
+
+with Profiler({given}) as profiler:
+    with profiler.op("encode"):
+        pass
+    profiler.step()
+print(profiler.output_folder)
+"""
+
+
+def test_a_profiler_of_the_program_records_into_the_folder_that_was_asked_for(tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    program = tmp_path / "program.py"
+    program.write_text(OWN.format(given=""), encoding="utf-8")
+
+    done = run_program(program, ASCEND_PROFILING_ENABLE="1", ASCEND_PROFILING_OUTPUT_PATH=str(asked))
+
+    assert (done.returncode, done.stdout) == (0, f"{asked}\n")
+    assert (asked / "train.trace").stat().st_size > 0
+    assert "nothing recorded" not in done.stderr
+
+
+def test_a_folder_that_the_program_names_itself_wins(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(OWN.format(given=f"output_path={str(tmp_path / 'own')!r}"), encoding="utf-8")
+
+    done = run_program(program, ASCEND_PROFILING_ENABLE="1", ASCEND_PROFILING_OUTPUT_PATH=str(tmp_path / "asked"))
+
+    assert done.stdout == f"{tmp_path / 'own'}\n"
+    assert not (tmp_path / "asked").exists()
+    assert "nothing recorded" not in done.stderr
+
+
+def test_a_program_in_which_nothing_records_is_still_told(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("pass\n", encoding="utf-8")
+
+    assert "nothing recorded" in run_program(program, ASCEND_PROFILING_ENABLE="1").stderr
+
+
+def run_program(program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a script with the start-up file in force, as an installed package has it."""
+    packages = sysconfig.get_path("purelib")
+    start = f"import site, sys; sys.path[:0] = [{SOURCES!r}, {packages!r}]; sys.argv[0] = {str(program)!r}\n"
+    start += (
+        f"site.addsitedir({str(FILE.parent)!r}); import runpy; runpy.run_path({str(program)!r}, run_name='__main__')"
+    )
+    return subprocess.run(
+        [sys.executable, "-I", "-S", "-c", start],
+        env=script_environment(**environment),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=program.parent,
+    )
