@@ -12,7 +12,7 @@ from ascend.profiler import Profiler, ProfilerConfig
 
 PAGE: Final = (Path(__file__).parents[3] / "docs" / "reference" / "profiler.md").read_text(encoding="utf-8")
 
-NOT_FOR_USERS: Final = {"forget_parent", "mark_found_step"}
+NOT_FOR_USERS: Final = {"forget_parent", "is_alone", "mark_found_step"}
 
 
 @pytest.mark.parametrize("name", sorted(name for name in vars(Profiler) if not name.startswith("_")))
