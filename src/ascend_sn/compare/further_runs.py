@@ -25,6 +25,9 @@ Reals = npt.NDArray[np.float64]
 FALSE_ALARMS: Final = 0.02
 """Share of the verdicts on an unchanged program that may be wrong."""
 
+BY_ORDER: Final = FALSE_ALARMS / 2
+"""Chance of an order from which on it decides alone: runs that are like their neighbours do not come in any order."""
+
 _MOST: Final = 5
 """Further runs from which on both sides are samples of their own."""
 
@@ -50,7 +53,7 @@ def told_apart(base: Reals, candidate: Reals, limit: float) -> bool:
     """
     counts = len(base), len(candidate)
     apart = float(candidate.min() - base.max())
-    if chance_by_order(*counts) <= FALSE_ALARMS:
+    if chance_by_order(*counts) <= BY_ORDER:
         return apart > 0
     return chance_of_disturbance(*counts) <= FALSE_ALARMS and apart >= limit
 

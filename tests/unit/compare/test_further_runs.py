@@ -46,10 +46,10 @@ def test_where_orders_do_not_decide_the_worst_run_before_has_to_be_exceeded_by_t
 
 
 def test_where_orders_decide_each_run_has_to_be_worse_than_all_before() -> None:
-    base = np.arange(9) / 100
+    base = np.arange(13) / 100
 
-    assert told_apart(base, np.array([0.09, 0.2]), 0.1)
-    assert not told_apart(base, np.array([0.07, 5.0]), 0.1)
+    assert told_apart(base, np.array([0.13, 0.2]), 0.1)
+    assert not told_apart(base, np.array([0.11, 5.0]), 0.1)
 
 
 def test_a_run_far_off_is_possible_until_a_second_agrees() -> None:
