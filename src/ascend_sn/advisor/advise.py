@@ -169,12 +169,12 @@ def _severity(price: Price, general: Limits) -> Severity:
 def _ranked(findings: Iterable[Finding]) -> list[Finding]:
     """Risks first, by severity; then by the time that is to be had, or that is at stake where nothing is priced.
 
-    Nothing is to be had where the replay finds that the step is not held by it today, nor twice: what ranks wait for
-    each other counts with the causes that are found and priced.
+    Where a cause of the waiting between ranks is found and priced, that is what holds the step: what ranks wait for each
+    other counts with it alone, and nothing is to be had of what the replay finds not to hold the step today.
     """
     found = list(findings)
     causes = any(one.code in _CAUSES_OF_WAITING and one.gain is not None for one in found)
-    nothing = {"unpriced.hidden", *(("unpriced.cause-elsewhere",) if causes else ())}
+    nothing = ("unpriced.hidden", "unpriced.cause-elsewhere") if causes else ()
 
     def rank(finding: Finding) -> tuple[int, int, int]:
         risk = rules.load(finding.code).is_risk and finding.severity != "info"
