@@ -169,8 +169,8 @@ def _severity(price: Price, general: Limits) -> Severity:
 def _ranked(findings: Iterable[Finding]) -> list[Finding]:
     """Risks first, by severity; then by the time that is to be had, or that is at stake where nothing is priced.
 
-    Where a cause of the waiting between ranks is found and priced, that is what holds the step: what ranks wait for each
-    other counts with it alone, and nothing is to be had of what the replay finds not to hold the step today.
+    Where a cause of the waiting between ranks is found and priced, that is what holds the step: what ranks wait for
+    each other counts with it alone, and nothing is to be had of what the replay finds not to hold the step today.
     """
     found = list(findings)
     causes = any(one.code in _CAUSES_OF_WAITING and one.gain is not None for one in found)
