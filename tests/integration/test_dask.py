@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,7 @@ def started(*words: str) -> subprocess.Popen[bytes]:
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
     """A scheduler and two workers, each a process of its own."""
-    from distributed import Client
-
+    distributed: Any = import_module("distributed")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -52,7 +52,7 @@ def cluster() -> Iterator[Cluster]:
     scheduler = started("scheduler", "--port", str(port), *local)
     workers = [started("worker", address, "--nthreads", "1", "--no-nanny", *local) for _ in range(2)]
     try:
-        with Client(address, timeout=60) as client:
+        with distributed.Client(address, timeout=60) as client:
             client.wait_for_workers(2, timeout=60)
         yield Cluster(address, workers)
     finally:

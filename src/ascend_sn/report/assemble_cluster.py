@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
@@ -15,6 +15,7 @@ from ascend_sn.report.cluster import (
     ClusterGroups,
     ClusterRank,
     ClusterStage,
+    Figure,
     RankSteps,
     SlowLink,
     Spread,
@@ -29,8 +30,7 @@ _LISTED: Final = 20
 _HEAT_ROWS: Final = 200
 _HEAT_STEPS: Final = 50
 
-_Figure = Literal["window", "compute", "exposed_comm", "overlapped", "exposed_copy", "free", "own", "memory_peak"]
-_PARTS: Final[tuple[_Figure, ...]] = ("window", "compute", "exposed_comm", "overlapped", "exposed_copy", "free")
+_PARTS: Final[tuple[Figure, ...]] = ("window", "compute", "exposed_comm", "overlapped", "exposed_copy", "free")
 
 
 class _Straggler(msgspec.Struct, kw_only=True):
@@ -165,7 +165,7 @@ def _spreads(facts: Facts, steps: Sequence[MedianStep], found: Sequence[_Straggl
     return [spread for spread in spreads if spread is not None]
 
 
-def _spread(figure: _Figure, values: Iterable[tuple[int | None, int | None]]) -> Spread | None:
+def _spread(figure: Figure, values: Iterable[tuple[int | None, int | None]]) -> Spread | None:
     known = [(value, rank) for value, rank in values if value is not None]
     if not known:
         return None

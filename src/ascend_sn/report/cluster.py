@@ -6,13 +6,16 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["Cluster", "ClusterGroups", "ClusterRank", "ClusterStage", "RankSteps", "SlowLink", "Spread"]
+__all__ = ["Cluster", "ClusterGroups", "ClusterRank", "ClusterStage", "Figure", "RankSteps", "SlowLink", "Spread"]
+
+
+Figure = Literal["window", "compute", "exposed_comm", "overlapped", "exposed_copy", "free", "own", "memory_peak"]
 
 
 class Spread(msgspec.Struct, kw_only=True):
     """A figure over the ranks: ns per step for times, bytes for memory; `middle` is the median."""
 
-    figure: Literal["window", "compute", "exposed_comm", "overlapped", "exposed_copy", "free", "own", "memory_peak"]
+    figure: Figure
     ranks: int
     lowest: int
     lowest_rank: int | None

@@ -10,6 +10,7 @@ import pytest
 
 from ascend_sn.advisor import rules
 from ascend_sn.cli.main import COMMANDS
+from ascend_sn.report.cluster import Figure
 from ascend_sn.report.critical_path import TimeClassName
 from ascend_sn.report.language import CODES, DOMAIN, LOCALE_FOLDER
 
@@ -37,6 +38,7 @@ FAMILIES = {
     "column": (),
     "copy": ("h2d", "d2h", "d2d", "h2h", "unknown"),
     "direction": ("normal", "slight", "severe", "extreme", "wait", "idle", "unknown"),
+    "figure": get_args(Figure),
     "fusion": ("fused", "candidate"),
     "grade": ("normal", "slight", "severe", "extreme"),
     "kind": ("exposed_copy", "exposed_comm", "compute", "other"),
