@@ -126,9 +126,9 @@ def test_keys_alone_find_a_slice_and_follow_it_to_what_launched_it(chromium: Any
         press(found, "e")
         back = chosen(found)
 
-    assert kernel_found == (0, "add_kernel", 70 * US, 10 * US)
-    assert before == (0, HOSTILE, 40 * US, 20 * US)
-    assert launched[1:] in ((("cudaLaunchKernel", 15 * US, 5 * US)), ("aten::mm", 10 * US, 20 * US))
+    assert [kernel_found, before] == [(0, "add_kernel", 70 * US, 10 * US), (0, HOSTILE, 40 * US, 20 * US)]
+    assert launched[1] in ("cudaLaunchKernel", "aten::mm")
+    assert launched[2:] == ((15 * US, 5 * US) if launched[1] == "cudaLaunchKernel" else (10 * US, 20 * US))
     assert back == before
     assert found.errors == []
 
