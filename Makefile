@@ -15,7 +15,7 @@ FUZZ_MINUTES ?= 1
 FUZZ_RUNS ?= 2000
 
 .NOTPARALLEL:
-.PHONY: help demo test test-slow lint typecheck imports unit web browser docs wheel-check bench fuzz format venv clean
+.PHONY: pictures help demo test test-slow lint typecheck imports unit web browser docs wheel-check bench fuzz format venv clean
 
 help:
 	@echo "make demo        record a small training, analyse it, write the report, print the verdict"
@@ -23,6 +23,7 @@ help:
 	@echo "make test-slow   the long tests: soak, byte-wise truncation, a thousand ranks"
 	@echo "make fuzz        damaged files into every reader and the native core, sanitizers on"
 	@echo "make bench       our speed beside the peers', as a table"
+	@echo "make pictures SAMPLE=DIR   take the pictures of the tutorials"
 	@echo "make clean       remove environments and build results"
 
 demo: $(DEMO)/.ready
@@ -49,6 +50,11 @@ web: venv
 browser: venv
 	scripts/install-chromium.sh
 	$(BIN)/python -m pytest -q tests/browser
+
+# Pictures of the tutorials, from the sample of two ranks: data that are not part of the repository.
+pictures: venv
+	scripts/install-chromium.sh
+	$(BIN)/python -m scripts.walkthrough $(SAMPLE)
 
 docs: venv
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
