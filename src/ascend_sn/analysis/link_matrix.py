@@ -44,53 +44,64 @@ def link_matrix(db: DuckDBPyConnection) -> Result:
 
 
 def combined_matrix(db: DuckDBPyConnection, parts: Result) -> Result:
-    """Compare each pair's bandwidth with the other pairs of the same transport.
+    """Compare each pair's bandwidth with the other pairs of the same transport that carry the same kind of traffic.
+
+    Those are the pairs of all communicators of the same kind (data-parallel, tensor-parallel, ...), since groups of few
+    ranks have too few pairs to tell which one is slow; of one whose kind is not known, the pairs of that communicator.
 
     Returns:
-        The rows of `link_matrix` with bandwidth_bytes_per_s (of one stream), robust_z (modified z score among
-        pairs of the same group and transport, null with fewer than four), and pattern: `sender`, `receiver`
-        or `link` where the pair is slow (z below -3.5), else null. A slow pair is laid to its sender when all
-        pairs of that sender (two at least) are slow, to its receiver likewise.
+        The rows of `link_matrix` with bandwidth_bytes_per_s (of one stream), usual_bytes_per_s (median of the pairs
+        that it is compared with), robust_z (modified z score among them, null with fewer than four), and pattern:
+        `sender`, `receiver` or `link` where the pair is slow (z below -3.5), else null. A slow pair is laid to its
+        sender when all pairs of that sender (two at least) are slow, to its receiver likewise.
     """
     parts.keep(COMBINED_VIEW)
     return selected(
         db,
         f"""
-        with rated as (
-            select *, size_bytes * 1e9 / nullif(dur_ns, 0) as bandwidth_bytes_per_s
-            from {COMBINED_VIEW}
+        with kinds as (
+            select group_id, any_value(kind) as kind
+            from comm_group_member
+            group by group_id
+        ),
+        rated as (
+            select part.*, size_bytes * 1e9 / nullif(dur_ns, 0) as bandwidth_bytes_per_s,
+                   coalesce('kind ' || kinds.kind, 'group ' || part.group_id, '') as traffic,
+                   case when rank_scope = 'global' then '' else coalesce(part.group_id, '') end as place
+            from {COMBINED_VIEW} part
+            left join kinds using (group_id)
         ),
         middle as (
-            select group_id, transport,
-                   median(bandwidth_bytes_per_s) as median_bandwidth, count(bandwidth_bytes_per_s) as peers
+            select traffic, transport,
+                   median(bandwidth_bytes_per_s) as usual_bytes_per_s, count(bandwidth_bytes_per_s) as peers
             from rated
-            group by group_id, transport
+            group by traffic, transport
+        ),
+        compared as (
+            select rated.*, usual_bytes_per_s, peers
+            from rated
+            join middle on middle.traffic = rated.traffic and middle.transport is not distinct from rated.transport
         ),
         spread as (
-            select rated.group_id, rated.transport,
-                   median(abs(bandwidth_bytes_per_s - median_bandwidth)) as deviation
-            from rated
-            join middle on middle.group_id is not distinct from rated.group_id
-                       and middle.transport is not distinct from rated.transport
-            group by rated.group_id, rated.transport
+            select traffic, transport, median(abs(bandwidth_bytes_per_s - usual_bytes_per_s)) as deviation
+            from compared
+            group by traffic, transport
         ),
         scored as (
-            select rated.*,
+            select compared.*,
                    case when peers >= {PEERS_AT_LEAST} then
-                       0.6745 * (bandwidth_bytes_per_s - median_bandwidth)
-                       / greatest(deviation, {SPREAD_FLOOR_RATIO} * median_bandwidth)
+                       0.6745 * (bandwidth_bytes_per_s - usual_bytes_per_s)
+                       / greatest(deviation, {SPREAD_FLOOR_RATIO} * usual_bytes_per_s)
                    end as robust_z
-            from rated
-            join middle on middle.group_id is not distinct from rated.group_id
-                       and middle.transport is not distinct from rated.transport
-            join spread on spread.group_id is not distinct from rated.group_id
-                       and spread.transport is not distinct from rated.transport
+            from compared
+            join spread on spread.traffic = compared.traffic
+                       and spread.transport is not distinct from compared.transport
         ),
         judged as (
             select *, coalesce(robust_z < -{OUTLIER_Z}, false) as slow
             from scored
         )
-        select * exclude (slow),
+        select * exclude (slow, traffic, place, peers),
                case
                    when not slow then null
                    when bool_and(slow) over sender and count(*) over sender > 1 then 'sender'
@@ -98,8 +109,8 @@ def combined_matrix(db: DuckDBPyConnection, parts: Result) -> Result:
                    else 'link'
                end as pattern
         from judged
-        window sender as (partition by group_id, transport, src_rank),
-               receiver as (partition by group_id, transport, dst_rank)
+        window sender as (partition by traffic, place, transport, src_rank),
+               receiver as (partition by traffic, place, transport, dst_rank)
         order by profile_id, group_id, src_rank, dst_rank, transport
     """,
     )

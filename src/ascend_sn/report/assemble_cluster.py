@@ -64,6 +64,7 @@ class _Link(msgspec.Struct):
     rank_scope: str
     transport: str | None
     bandwidth_bytes_per_s: float | None
+    usual_bytes_per_s: float | None
     robust_z: float | None
     pattern: str | None
 
@@ -93,7 +94,6 @@ def cluster_section(facts: Facts, steps: Sequence[MedianStep]) -> Cluster | None
     ranked = sorted(found, key=lambda row: (not row.is_straggler, -row.caused_wait_ns, -_excess(row), row.profile_id))
     stages = {row.profile_id: row.stage for row in found}
     slow = [link for link in facts.rows("link_matrix", _Link) if link.pattern is not None]
-    usual = _usual_bandwidths(facts.rows("link_matrix", _Link)) if slow else {}
     numbers, heat = _heat(facts, [row.profile_id for row in ranked], stages)
     detailed = facts.run.detailed
     ranks = {row["profile_id"]: row["rank"] for row in facts.profiles}
@@ -117,7 +117,7 @@ def cluster_section(facts: Facts, steps: Sequence[MedianStep]) -> Cluster | None
                 rank_scope=link.rank_scope,
                 transport=link.transport,
                 bandwidth_bytes_per_s=link.bandwidth_bytes_per_s or 0.0,
-                usual_bytes_per_s=usual[link.transport],
+                usual_bytes_per_s=link.usual_bytes_per_s or 0.0,
                 robust_z=link.robust_z or 0.0,
                 pattern=link.pattern or "",
             )
@@ -235,14 +235,6 @@ def _groups(facts: Facts) -> list[ClusterGroups]:
         """,
         ClusterGroups,
     )
-
-
-def _usual_bandwidths(links: Sequence[_Link]) -> dict[str | None, float]:
-    by_transport: dict[str | None, list[float]] = {}
-    for link in links:
-        if link.bandwidth_bytes_per_s is not None:
-            by_transport.setdefault(link.transport, []).append(link.bandwidth_bytes_per_s)
-    return {transport: median(values) for transport, values in by_transport.items()}
 
 
 def _heat(facts: Facts, ranked: Sequence[int], stages: dict[int, int | None]) -> tuple[list[int], list[RankSteps]]:

@@ -107,3 +107,22 @@ def test_sums_that_name_no_pair_are_not_a_pair() -> None:
     insert(db, "link", rank=0, collective_id=0, transport="HCCS", group_id="g", size_bytes=7, dur_ns=1)
 
     assert [(row["src_rank"], row["dst_rank"]) for row in results("link_matrix", db)] == [(0, 1), (1, 0)]
+
+
+def test_pairs_of_groups_of_one_kind_are_compared_with_each_other() -> None:
+    db = empty_tables()
+    for pair in range(4):  # four groups of two ranks each: too few to tell on their own
+        for src, dst in ((2 * pair, 2 * pair + 1), (2 * pair + 1, 2 * pair)):
+            profile(db, src)
+            moved = FULL // 3 if 5 in (src, dst) else FULL
+            own = {"src_rank": src, "dst_rank": dst, "rank_scope": "global", "transport": "RDMA"}
+            insert(db, "link", profile_id=src, rank=src, group_id=f"g{pair}", size_bytes=moved, dur_ns=1_000, **own)
+            insert(
+                db, "comm_group_member", profile_id=src, rank=src, group_id=f"g{pair}", kind="dp", group_size=2,
+                group_rank=src % 2, member_rank=src, size_is_exact=True,
+            )  # fmt: skip
+
+    rows = {(row["src_rank"], row["dst_rank"]): row for row in results("link_matrix", db)}
+
+    assert {pair for pair, row in rows.items() if row["pattern"]} == {(4, 5), (5, 4)}
+    assert {row["usual_bytes_per_s"] for row in rows.values()} == {1e10}

@@ -29,7 +29,7 @@ FAMILIES = {
     "absent": ("missing", "not_requested", "unsupported", "damaged", "empty"),
     "bottleneck": ("data", "compute"),
     "confidence": ("high", "medium", "low"),
-    "link": ("sender", "receiver", "link"),
+    "link": ("sender", "receiver", "link", "rank"),
     "effort": ("config", "code", "model"),
     "rule-page": ("why", "advice", "verify", "not-when"),
     "severity": ("critical", "warning", "info"),

@@ -31,6 +31,7 @@ class _Slow(msgspec.Struct, kw_only=True):
     pattern: str
     src_rank: int
     dst_rank: int
+    rank_scope: str
     pairs: int
     steps: int
     slow_steps: int
@@ -40,40 +41,66 @@ class _Slow(msgspec.Struct, kw_only=True):
 
 
 def check(context: Context) -> Iterator[Claim]:
-    """Yield one claim per culprit, the slowest first."""
+    """Yield one claim per culprit, the slowest first; a rank that all slow links have in common is one culprit."""
     if not context.facts.query("link_matrix", _ANY, _Pattern):
         return
-    for slow in context.facts.query("link_matrix", _CULPRITS, _Slow):
+    for alike in _by_culprit(context.facts.query("link_matrix", _CULPRITS, _Slow)):
+        slow = alike[0]
         ratio = slow.slow_bytes_per_s / slow.usual_bytes_per_s
         yield Claim(
             params={
-                "who": _named(slow),
+                "who": _named(alike),
                 "transport": slow.transport or "?",
                 "slow_bytes_per_s": slow.slow_bytes_per_s,
                 "usual_bytes_per_s": slow.usual_bytes_per_s,
                 "share_ratio": ratio,
             },
-            location=Location(
-                ranks=(slow.src_rank,)
-                if slow.pattern == "sender"
-                else (slow.dst_rank,)
-                if slow.pattern == "receiver"
-                else (slow.src_rank, slow.dst_rank),
-                group_id=slow.group_id,
-            ),
+            location=Location(ranks=_ranks(alike), group_id=slow.group_id if len(alike) == 1 else None),
             evidence=(
                 Evidence(name="bandwidth_bytes_per_s", value=slow.slow_bytes_per_s, source="link_matrix"),
                 Evidence(name="median_bandwidth_bytes_per_s", value=slow.usual_bytes_per_s, source="link_matrix"),
                 Evidence(name="robust_z", value=slow.robust_z, source="link_matrix"),
-                Evidence(name="pairs", value=slow.pairs, source="link_matrix"),
+                Evidence(name="pairs", value=sum(one.pairs for one in alike), source="link_matrix"),
             ),
-            changes=(partial(_as_usual, group_id=slow.group_id, ratio=ratio),),
+            changes=(partial(_as_usual, group_ids=frozenset(one.group_id for one in alike), ratio=ratio),),
             suppressed_by=_seldom(slow, context.limits["persistent_from_ratio"]),
         )
 
 
-def _named(slow: _Slow) -> Message:
+def _by_culprit(found: list[_Slow]) -> list[list[_Slow]]:
+    """Put slow links together that have a rank in common which no other slow link lacks; else each stands alone."""
+    links = [slow for slow in found if slow.pattern == "link"]
+    if _shared(links) is None:
+        return [[slow] for slow in found]
+    return sorted(
+        [links, *([slow] for slow in found if slow.pattern != "link")],
+        key=lambda alike: alike[0].slow_bytes_per_s / alike[0].usual_bytes_per_s,
+    )
+
+
+def _shared(links: list[_Slow]) -> int | None:
+    """The one rank that takes part in all links; None for the links of one pair, or of several ranks."""
+    pairs = [{link.src_rank, link.dst_rank} for link in links if link.rank_scope == "global"]
+    if len(pairs) < max(len(links), 2) or all(pair == pairs[0] for pair in pairs):
+        return None
+    shared = set.intersection(*pairs)
+    return next(iter(shared)) if len(shared) == 1 else None
+
+
+def _named(alike: list[_Slow]) -> Message:
+    slow, shared = alike[0], _shared(alike)
+    if shared is not None:
+        return Message("link.rank", {"rank": shared})
     return Message(f"link.{slow.pattern}", {"src": slow.src_rank, "dst": slow.dst_rank})
+
+
+def _ranks(alike: list[_Slow]) -> tuple[int, ...]:
+    slow, shared = alike[0], _shared(alike)
+    if shared is not None:
+        return (shared,)
+    if slow.pattern == "link":
+        return slow.src_rank, slow.dst_rank
+    return (slow.src_rank if slow.pattern == "sender" else slow.dst_rank,)
 
 
 def _seldom(slow: _Slow, persistent_ratio: float) -> Message | None:
@@ -83,23 +110,16 @@ def _seldom(slow: _Slow, persistent_ratio: float) -> Message | None:
     return None
 
 
-def _as_usual(graph: StepGraph, *, group_id: str | None, ratio: float) -> Transform | Unpriced:
+def _as_usual(graph: StepGraph, *, group_ids: frozenset[str | None], ratio: float) -> Transform | Unpriced:
     """W4: a collective is as slow as its slowest link; with that link as the others its transit shrinks by as much."""
-    return transits_scaled(graph, ((1 + ratio) / 2, ratio, ratio), chosen=lambda one: one.group_id == group_id)
+    return transits_scaled(graph, ((1 + ratio) / 2, ratio, ratio), chosen=lambda one: one.group_id in group_ids)
 
 
 _ANY: Final = "select pattern from result where pattern is not null limit 1"
 _CULPRITS: Final = """
-    with usual as (
-        select group_id, transport, median(bandwidth_bytes_per_s) as usual_bytes_per_s
+    with slow as (
+        select *
         from result
-        group by group_id, transport
-    ),
-    slow as (
-        select result.*, usual_bytes_per_s
-        from result
-        join usual on usual.group_id is not distinct from result.group_id
-            and usual.transport is not distinct from result.transport
         where pattern is not null
     ),
     by_step as (
@@ -119,7 +139,7 @@ _CULPRITS: Final = """
         group by all
     )
     select slow.group_id, slow.transport, pattern,
-           min(slow.src_rank) as src_rank, min(slow.dst_rank) as dst_rank,
+           min(slow.src_rank) as src_rank, min(slow.dst_rank) as dst_rank, min(rank_scope) as rank_scope,
            count(*) as pairs, min(steps) as steps, min(slow_steps) as slow_steps,
            min(slow.bandwidth_bytes_per_s) as slow_bytes_per_s, min(slow.usual_bytes_per_s) as usual_bytes_per_s,
            min(slow.robust_z) as robust_z

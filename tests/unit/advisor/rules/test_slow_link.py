@@ -54,3 +54,22 @@ def test_three_links_are_too_few_to_compare() -> None:
     add_links(db, {(0, 1): 20.0, (1, 0): 20.0, (0, 2): 2.0})
 
     assert advised(db, "R-COMM-5").quiet == ("R-COMM-5",)
+
+
+def test_a_rank_that_all_slow_links_have_in_common_is_one_culprit() -> None:
+    db = linked({(1, 3): 10.0, (3, 2): 10.0})
+
+    advice = found(db, "R-COMM-5")
+
+    assert advice is not None
+    assert advice.message.params["who"] == Message("link.rank", {"rank": 3})
+    assert advice.location.ranks == (3,)
+    assert len(advised(db, "R-COMM-5").findings) == 1
+
+
+def test_slow_links_without_a_rank_in_common_are_culprits_of_their_own() -> None:
+    db = linked({(0, 1): 10.0, (2, 3): 10.0})
+
+    named = [one.message.params["who"] for one in advised(db, "R-COMM-5").findings]
+
+    assert named == [Message("link.link", {"src": 0, "dst": 1}), Message("link.link", {"src": 2, "dst": 3})]
