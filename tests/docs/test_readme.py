@@ -47,7 +47,10 @@ def test_make_knows_the_targets_that_the_pages_name(target: str) -> None:
 def test_relative_links_lead_somewhere(page: Path) -> None:
     targets = [found[1] for found in LINK.finditer(page.read_text(encoding="utf-8"))]
 
-    missing = [target for target in targets if not (page.parent / target).exists()]
+    # Pictures are taken (`make pictures`), and told in words where they were not.
+    missing = [
+        target for target in targets if not target.startswith("pictures/") and not (page.parent / target).exists()
+    ]
 
     assert missing == []
 

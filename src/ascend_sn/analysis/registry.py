@@ -98,8 +98,11 @@ def profile_rows(per_profile: PerProfile, db: DuckDBPyConnection) -> Result:
 
 
 def summary_of(per_profile: PerProfile) -> str:
-    """Return the name of the table that holds the rows of `per_profile` in the summaries of a cluster."""
-    return f"{SUMMARY}{per_profile.__name__}"
+    """Return the name of the table that holds the rows of `per_profile` in the summaries of a cluster.
+
+    A function without a name of its own (an analysis with other settings) has no rows there.
+    """
+    return f"{SUMMARY}{getattr(per_profile, '__name__', '')}"
 
 
 def is_summarised(analysis: Analysis, db: DuckDBPyConnection) -> bool:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Profiler"]
 
 _opened: list[int] = []
-"""One entry for each profiler of this process that has opened a session."""
+"""For each profiler that has opened a session the process it did so in: a forked child inherits those of its parent."""
 
 
 @own_calls
@@ -64,7 +64,7 @@ class Profiler(SpanCalls):
         self._scheduled: ScheduledRun | None = None
         self._starts_by_use = self.config.backend != "off"
         self._started_by_use = False
-        self._has_opened = False
+        self._opened_in = 0
         self._span_cost_ns = 0
 
     @classmethod
@@ -90,7 +90,8 @@ class Profiler(SpanCalls):
     @property
     def is_alone(self) -> bool:
         """Whether no other profiler of this process has ever recorded; for the recording by variables."""
-        return len(_opened) == int(self._has_opened)
+        here = os.getpid()
+        return _opened.count(here) == int(self._opened_in == here)
 
     @property
     def fault_counts(self) -> dict[str, int]:
@@ -407,9 +408,10 @@ class Profiler(SpanCalls):
         self.config = config
         self._starts_by_use = False
         self._trace = trace
-        if not self._has_opened:
-            self._has_opened = True
-            _opened.append(1)
+        here = os.getpid()
+        if self._opened_in != here:
+            self._opened_in = here
+            _opened.append(here)
         self._exit_hook = ExitHook(self.stop)
         # A program that only marks its spans has not asked for more: a loaded framework is left alone then.
         with_framework = not by_use or config.backend != "auto"

@@ -101,14 +101,15 @@ def test_what_a_drift_can_do_is_a_regression_only_where_the_sides_were_recorded_
 
 
 def test_few_runs_of_the_candidate_are_held_against_where_the_next_ones_of_the_baseline_would_lie() -> None:
-    # Standard deviation of ten runs: 5.3 %; the next one lies within 13 % in 95 of 100 cases, two within 9 %.
+    # The slowest of ten runs takes 107.8; two further ones that take longer come in that order in one of 66 cases,
+    # which is too often to decide alone: they must be slower than it by the limit of 10 %, 117.8, as well.
     base = Samples(100 * np.exp(0.05 * np.array([-1.5, -1, -0.7, -0.4, -0.1, 0.1, 0.4, 0.7, 1, 1.5])))
 
     verdicts = {
-        change: judged(STEP, base, Samples(np.array([100.0 + change] * 2)), 0.1).verdict for change in (2, 11, 16)
+        change: judged(STEP, base, Samples(np.array([100.0 + change] * 2)), 0.1).verdict for change in (2, 11, 16, 19)
     }
 
-    assert verdicts == {2: "inconclusive", 11: "possible", 16: "regression"}
+    assert verdicts == {2: "inconclusive", 11: "possible", 16: "possible", 19: "regression"}
     assert judged(STEP, base, Samples(np.array([116.0])), 0.1).method == "prediction"
 
 
