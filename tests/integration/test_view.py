@@ -162,18 +162,22 @@ def test_hostile_requests_are_answered_shortly(drawn: Path, start: Any) -> None:
     assert (code, "Traceback" in said) == (130, False)
 
 
-def test_an_unusable_run_is_told_in_the_page(tmp_path: Path, start: Any) -> None:
+def test_an_unusable_run_beside_another_is_told_in_the_page_and_on_the_terminal(
+    drawn: Path, tmp_path: Path, start: Any
+) -> None:
     (tmp_path / "broken.json").write_text("nothing of a trace")
-    viewed = start(tmp_path / "broken.json", "--cache-dir", tmp_path / "cache")
+    viewed = start(tmp_path / "broken.json", drawn)
 
-    (run,) = viewed.runs()
+    broken, good = viewed.runs()
+    _, said = viewed.interrupted()
 
-    assert run["state"] == "failed"
-    assert "broken.json" in run["error"]
+    assert (broken["state"], good["state"]) == ("failed", "ready")
+    assert "broken.json" in broken["error"]
+    assert "broken.json: not a profile" in said
 
 
 def test_it_ends_by_itself_when_nobody_asks(drawn: Path, start: Any) -> None:
-    viewed = start(drawn, "--idle-exit", "0")
+    viewed = start(drawn, "--idle-exit", "0.001")
 
     viewed.process.communicate(timeout=_PATIENCE_S)
 
@@ -188,11 +192,17 @@ def test_it_ends_by_itself_when_nobody_asks(drawn: Path, start: Any) -> None:
         (["{run}", "--base-url", "hub.example"], "a URL or a path"),
         (["{run}", "a", "b"], "one run, or two to compare"),
         ([], "no input"),
+        (["{empty}"], "folder is empty"),
+        (["{empty}", "--background"], "folder is empty"),
+        (["{run}", "--job", "nope"], "one job only"),
+        (["{run}", "--idle-exit", "nan"], "no number"),
     ],
 )
 def test_what_cannot_be_served_is_said_in_one_line(drawn: Path, words: list[str], told: str) -> None:
+    empty = drawn.parent / "empty"
+    empty.mkdir()
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        given = [word.format(run=drawn, taken=taken.getsockname()[1]) for word in words]
+        given = [word.format(run=drawn, empty=empty, taken=taken.getsockname()[1]) for word in words]
         done = subprocess.run(
             [sys.executable, "-m", "ascend_sn.cli.main", "view", "--no-browser", *given],
             capture_output=True,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -21,11 +23,15 @@ from ascend_sn.report.language import Code, Language
 from ascend_sn.report.printable import printable
 from ascend_sn.store.input import Input
 
+if TYPE_CHECKING:
+    from ascend_sn.insight.runs import ServedRun
+
 SCHEMA: Final = "ascend-sn/view/1"
 
 _RUNS: Final = 2
 _ROWS: Final = 500
 _IDLE_MINUTES: Final = 60.0
+_PATIENCE_S: Final = 1.0
 
 
 @click.command(cls=GuideCommand)
@@ -35,7 +41,9 @@ _IDLE_MINUTES: Final = 60.0
 @click.option("--base-url", default="", metavar="URL", help="cli.option.base-url")
 @click.option("--no-browser", is_flag=True, help="cli.option.no-browser")
 @click.option("--background", is_flag=True, help="cli.option.background")
-@click.option("--idle-exit", type=click.FloatRange(min=0), metavar="MINUTES", help="cli.option.idle-exit")
+@click.option(
+    "--idle-exit", type=click.FloatRange(min=0, min_open=True), metavar="MINUTES", help="cli.option.idle-exit"
+)
 @click.option("--history", metavar="PLACE", help="cli.option.view-history")
 @click.option("--format", "output_format", type=click.Choice(("text", "json")), help="cli.option.format")
 @job_option()
@@ -60,6 +68,8 @@ def view(
     """Serve the page of one run or two until interrupted."""
     inputs = input_of(paths, input_paths).paths
     named = [Input.of(path) for path in inputs]
+    if idle_exit is not None and math.isnan(idle_exit):
+        raise UsageError("--idle-exit: nan is no number of minutes")
     if len(named) > _RUNS:
         raise UsageError(f"view shows one run, or two to compare, not {len(named)}")
     for one in named:
@@ -92,12 +102,23 @@ def view(
     at = listening(host, port, base_url)
 
     def ready() -> None:
+        for run in served.runs:
+            run.read_in_background()
+        _let_fail(served.runs)
         where = {name: getattr(at.address, name) for name in ("url", "frame", "tunnel", "port")}
         _print({**where, "pid": os.getpid()}, output_format, language, None)
         if not no_browser:
             _open_browser(at.address.url)
-        for run in served.runs:
-            run.read_in_background()
+
+    told: set[str] = set()
+
+    def is_over() -> bool:
+        failed = [run for run in served.runs if run.failure is not None]
+        for run in failed:
+            if run.id not in told and len(failed) < len(served.runs):
+                print(f"ascend-sn: {printable(str(run.failure))}", file=sys.stderr)
+                told.add(run.id)
+        return len(failed) == len(served.runs)
 
     def ended(signal_: int | None, is_busy: bool) -> None:
         has_ended = served.close()
@@ -108,8 +129,24 @@ def view(
             sys.stderr.flush()
             os._exit(128 + signal_)
 
-    serve(application(served), at, ready=ready, ended=ended, idle_exit_s=None if idle_exit is None else 60 * idle_exit)
+    idle_exit_s = None if idle_exit is None else 60 * idle_exit
+    serve(application(served), at, ready=ready, ended=ended, idle_exit_s=idle_exit_s, is_over=is_over)
+    _let_fail(served.runs, patience_s=0)
     return 0
+
+
+def _let_fail(runs: Sequence[ServedRun], *, patience_s: float = _PATIENCE_S) -> None:
+    """Wait a moment for what fails at once: an address of which nothing can be seen helps nobody.
+
+    Raises:
+        AscendSnError: No run can be shown.
+    """
+    until = time.monotonic() + patience_s
+    while time.monotonic() < until and any(run.state.state == "reading" for run in runs):
+        time.sleep(0.02)
+    failures = [run.failure for run in runs if run.failure is not None]
+    if len(failures) == len(runs):
+        raise failures[0]
 
 
 def _print(where: Mapping[str, Any], output_format: str | None, language: Language, idle_minutes: float | None) -> None:

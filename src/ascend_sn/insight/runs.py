@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Protocol, TypeVar
 
 import msgspec
 
-from ascend_sn.errors import AscendSnError, StoreError
+from ascend_sn.errors import AscendSnError, StoreError, UsageError
 from ascend_sn.insight.answers import ApiError
 from ascend_sn.insight.class_lanes import class_lanes
 from ascend_sn.store import Location, Run, locate
@@ -141,7 +141,13 @@ class OpenRun:
 
 
 class ServedRun:
-    """One run of the command line, from its first byte to the answers of its API."""
+    """One run of the command line, from its first byte to the answers of its API.
+
+    Attributes:
+        id: Its letter.
+        input: What the user named.
+        failure: Why it cannot be shown; None as long as it may.
+    """
 
     def __init__(self, id: str, named: Input, *, cache_dir: Path | None, job: str | None) -> None:
         self.id = id
@@ -150,6 +156,7 @@ class ServedRun:
         self._job = job
         self._progress: Progress | None = Progress(0, 0, "")
         self._error: str | None = None
+        self.failure: AscendSnError | None = None
         self._open: OpenRun | None = None
         self._stops = threading.Event()
         self._thread: threading.Thread | None = None
@@ -196,6 +203,7 @@ class ServedRun:
         try:
             self._open = self._opened()
         except AscendSnError as error:
+            self.failure = error
             self._error = str(error)
         except _StoppedError:
             self._error = "the server ended"
@@ -215,6 +223,8 @@ class ServedRun:
     def _shown(self, location: Location) -> OpenRun:
         manifest = load_manifest(location.folder)
         job = self._job if self._job is not None else newest_job(manifest)
+        if self._job is not None and len(jobs_of(manifest)) == 1:
+            raise UsageError(f"the input holds one job only; leave out --job {self._job}")
         chosen = job if len(jobs_of(manifest)) > 1 else None
         self._note(0, 0, self.input.name)
         with Run(location.folder, location.input) as whole:

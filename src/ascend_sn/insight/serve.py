@@ -110,6 +110,7 @@ def serve(
     ready: Callable[[], None] | None = None,
     ended: Callable[[int | None, bool], None] | None = None,
     idle_exit_s: float | None = None,
+    is_over: Callable[[], bool] | None = None,
 ) -> None:
     """Serve until interrupted.
 
@@ -120,6 +121,7 @@ def serve(
         ended: Called once it listens no more, with the signal that ended it (None for none) and whether answers are
             still being worked out. Whoever wants to be quick ends the process: these cannot be broken off.
         idle_exit_s: End after so many seconds without a request; None for never.
+        is_over: Asked now and then whether to end.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -144,6 +146,7 @@ def serve(
         ready,
         ended,
         idle_exit_s,
+        is_over,
     )
     server.run(sockets=list(at.sockets))
 
@@ -157,12 +160,14 @@ class _Server(uvicorn.Server):
         ready: Callable[[], None] | None,
         ended: Callable[[int | None, bool], None] | None,
         idle_exit_s: float | None,
+        is_over: Callable[[], bool] | None,
     ) -> None:
         super().__init__(config)
         self._ready = ready
         self._ended = ended
         self._signal: int | None = None
         self._idle_exit_s = idle_exit_s
+        self._is_over = is_over
         self._answered = 0
         self._asked_at = time.monotonic()
 
@@ -181,6 +186,8 @@ class _Server(uvicorn.Server):
             self._ended(self._signal, bool(self.server_state.tasks))
 
     async def on_tick(self, counter: int) -> bool:
+        if self._is_over is not None and self._is_over():
+            return True
         if self.server_state.total_requests != self._answered or self.server_state.tasks:
             self._answered, self._asked_at = self.server_state.total_requests, time.monotonic()
         elif self._idle_exit_s is not None and time.monotonic() - self._asked_at >= self._idle_exit_s:

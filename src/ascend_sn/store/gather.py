@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from ascend_sn.errors import InputError
 from ascend_sn.model.manifest import MANIFEST_NAME
 from ascend_sn.store.upgrade import is_run_folder
 
@@ -30,15 +31,27 @@ class Shards(msgspec.Struct, frozen=True):
 
     @classmethod
     def below(cls, folder: Path) -> Shards | None:
-        """Find the shards in a folder; None where it holds none."""
+        """Find the shards in a folder; None where it holds none.
+
+        Raises:
+            InputError: It holds shards of several splits.
+        """
         if not folder.is_dir():
             return None
         named = {path: found for path in sorted(folder.iterdir()) if (found := _NAME.fullmatch(path.name)) is not None}
         present = [path for path in named if path.is_dir() and is_run_folder(path)]
         if not present:
             return None
-        count = max(int(found[2]) for found in named.values())
-        here = {int(found[1]) for path, found in named.items() if path in present or (path / NOTHING).is_file()}
+        counts = sorted({int(named[path][2]) for path in present})
+        if len(counts) > 1:
+            splits = " and ".join(f"of {count}" for count in counts)
+            raise InputError(folder, f"holds shards {splits}; remove those of the earlier split")
+        count = counts[0]
+        here = {
+            int(found[1])
+            for path, found in named.items()
+            if int(found[2]) == count and (path in present or (path / NOTHING).is_file())
+        }
         return cls(folder, present, [f"shard {number} of {count}" for number in range(count) if number not in here])
 
     @property

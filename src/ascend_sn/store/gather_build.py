@@ -35,6 +35,8 @@ def build_gathered(shards: Shards, folder: Path, *, input_name: str) -> Manifest
         written.extend(take_over(path, profile, place, at) for at, profile in enumerate(manifest.profiles))
         ledger.entries += [entry for entry in _of_no_profile(path) if entry not in ledger.entries]
         lost += manifest.lost
+    for name in shards.absent:
+        ledger.add(name, "absent_shard", example="is not there: not written yet, or not copied")
     for one in lost:
         if not any(entry.file == one.source for entry in ledger.entries):
             ledger.add(one.source, "lost", example=one.reason)

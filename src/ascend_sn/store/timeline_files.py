@@ -217,11 +217,16 @@ class TimelineFiles:
 
     @staticmethod
     def is_whole(folder: Path) -> bool:
-        """Whether a timeline of this version lies there."""
+        """Whether a timeline of this version lies there, with the files of every profile."""
         try:
-            return msgspec.json.decode((folder / META_NAME).read_bytes(), type=_Version).version == TIMELINE_VERSION
+            found = msgspec.json.decode((folder / META_NAME).read_bytes(), type=_Whole)
         except (OSError, msgspec.MsgspecError):
             return False
+        return found.version == TIMELINE_VERSION and all(
+            (folder / f"profile={profile.profile_id}" / f"{name}.bin").is_file()
+            for profile in found.profiles
+            for name in _FILES
+        )
 
     def arrays(self, profile_id: int) -> Arrays:
         """Return the arrays of a profile."""
@@ -291,8 +296,15 @@ def _fits(arrays: Arrays, profile: ProfileMeta) -> bool:
     )
 
 
-class _Version(msgspec.Struct, frozen=True):
+class _Whole(msgspec.Struct, frozen=True):
+    """What tells whether a timeline is whole."""
+
     version: int
+    profiles: list[_Numbered] = []
+
+
+class _Numbered(msgspec.Struct, frozen=True):
+    profile_id: int
 
 
 def _types(*, small_keys: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ascend_sn.cluster.shards import Shard
-from ascend_sn.errors import NothingChosenError, StoreError
+from ascend_sn.errors import InputError, NothingChosenError, StoreError
 from ascend_sn.store import Run, locate, open_run
 from ascend_sn.store.gather import NOTHING, Shards
 from ascend_sn.store.mapping import Outcome
@@ -76,7 +76,9 @@ def test_a_missing_shard_is_named_and_the_rest_is_used(drawn: DrawnReader, cache
         after = kernels(run)
 
     assert before == [(0, 1), (1, 2), (3, 4)]
-    assert damage == [("shard 2 of 4", "lost", "damage", "is not there")]
+    assert damage == [
+        ("shard 2 of 4", "absent_shard", "damage", "is not there: not written yet, or not copied"),
+    ]
     assert after == [(0, 1), (1, 2), (2, 3), (3, 4)]
 
 
@@ -102,6 +104,14 @@ def test_a_damaged_shard_is_named(drawn: DrawnReader, cache: Path, tmp_path: Pat
     part.write_bytes(part.read_bytes()[:-2])
 
     with pytest.raises(StoreError, match="shard-1-of-2"):
+        open_run(shards)
+
+
+def test_shards_of_two_splits_are_not_one_run(drawn: DrawnReader, cache: Path, tmp_path: Path) -> None:
+    shards = sharded(cluster(tmp_path / "in", 3), tmp_path / "shards", 2)
+    shutil.copytree(shards / "shard-0-of-2", shards / "shard-0-of-3")
+
+    with pytest.raises(InputError, match="holds shards of 2 and of 3"):
         open_run(shards)
 
 

@@ -53,6 +53,7 @@ export class LinkKeeper {
 
   /** What an address asks for may be gone: that is said, and the rest of the page works. */
   async #applyOrSay(): Promise<void> {
+    this.#controls.model.failure.value = null; // what another address could not show
     try {
       await this.#apply();
     } catch (error) {
