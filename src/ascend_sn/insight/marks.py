@@ -36,7 +36,7 @@ class Mark(msgspec.Struct, frozen=True, rename={"start": "from", "end": "to"}):
     start: Moment
     end: Moment | None
     name: Text
-    colour: Annotated[str, msgspec.Meta(max_length=40)]
+    colour: Annotated[str, msgspec.Meta(pattern="^#[0-9a-fA-F]{6}$")]
 
 
 def mark_routes(served: Served) -> list[Route]:
@@ -48,7 +48,11 @@ def mark_routes(served: Served) -> list[Route]:
         return answer(_read(_file(served, served.opened(request.path_params["run"]))))
 
     async def replace_marks(request: Request) -> Response:
-        """Replace the marks of a run: a list of at most 2,000, 1 MB of JSON in all."""
+        """Replace the marks of a run: a list of at most 2,000, 1 MB of JSON in all.
+
+        Each has `id` (a text of its own, 64 characters at most), `from` and `to` (ns on the common axis, `to` null for a
+        moment), `name` (200 characters at most) and `colour` (such as `#0072b2`).
+        """
         if not request.headers.get("content-type", "").startswith("application/json"):
             raise ApiError(415, "no_json", "marks are sent as application/json")
         path = _file(served, served.opened(request.path_params["run"]))
@@ -58,6 +62,10 @@ def mark_routes(served: Served) -> list[Route]:
             raise ApiError(400, "bad_marks", f"these are no marks: {error}") from error
         if len(given) > _AT_MOST:
             raise ApiError(400, "bad_marks", f"at most {_AT_MOST} marks are kept")
+        if len({mark.id for mark in given}) < len(given):
+            raise ApiError(400, "bad_marks", "two marks have one id")
+        if any(mark.end is not None and mark.end < mark.start for mark in given):
+            raise ApiError(400, "bad_marks", "a mark ends before it begins")
 
         def write() -> None:
             with writing:

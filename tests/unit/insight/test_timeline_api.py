@@ -333,6 +333,23 @@ def test_marks_are_kept_beside_the_cache(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "given",
+    [
+        [{"from": 5, "to": 1}],
+        [{"from": 1, "to": 5}, {"from": 2, "to": 6}],  # of one id
+        [{"from": 1, "to": 5, "colour": "red;background:url(http://elsewhere)"}],
+    ],
+)
+def test_marks_that_cannot_be_are_refused(api: ApiClient, given: list[dict[str, object]]) -> None:
+    marks = [{"id": "1", "name": "", "colour": "#0072b2", **one} for one in given]
+
+    found = api.http.put("/api/v1/runs/a/marks", json=marks)
+
+    assert (found.status_code, found.json()["error"]["code"]) == (400, "bad_marks")
+    assert api.get("marks") == []
+
+
+@pytest.mark.parametrize(
     "body", ["{}", "[", "[1]", '[{"id": ""}]', '[{"id":"1","from":1e30,"to":null,"name":"","colour":""}]', "[" * 20_000]
 )
 def test_what_is_no_list_of_marks_is_refused(api: ApiClient, body: str) -> None:
