@@ -50,8 +50,8 @@ def mark_routes(served: Served) -> list[Route]:
     async def replace_marks(request: Request) -> Response:
         """Replace the marks of a run: a list of at most 2,000, 1 MB of JSON in all.
 
-        Each has `id` (a text of its own, 64 characters at most), `from` and `to` (ns on the common axis, `to` null for a
-        moment), `name` (200 characters at most) and `colour` (such as `#0072b2`).
+        Each has `id` (a text of its own, 64 characters at most), `from` and `to` (ns on the common axis, `to` null for
+        a moment), `name` (200 characters at most) and `colour` (such as `#0072b2`).
         """
         if not request.headers.get("content-type", "").startswith("application/json"):
             raise ApiError(415, "no_json", "marks are sent as application/json")
