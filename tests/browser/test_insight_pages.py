@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -181,13 +182,13 @@ def test_the_verdict_is_the_first_sentence(chromium: Any, drawn: str) -> None:
 
 
 def test_pages_are_reached_by_keys_alone(chromium: Any, drawn: str) -> None:
-    places = []
+    pages = ("operators", "communication", "memory", "findings", "compare", "health", "overview")
     with visited(chromium, drawn, "#/overview") as found:
         shown(found, "#/overview")
-        for letter in "pcmfdho":
+        for letter, place in zip("pcmfdho", pages, strict=True):
             found.page.keyboard.press("g")
             found.page.keyboard.press(letter)
-            places.append(found.page.evaluate("() => window.__ascendSn.route().page"))
+            found.page.wait_for_function("place => window.__ascendSn.route().page === place", arg=place)
         found.page.keyboard.press("?")
         helped = found.page.locator("dialog[open]").inner_text()
         found.page.keyboard.press("Escape")
@@ -196,7 +197,6 @@ def test_pages_are_reached_by_keys_alone(chromium: Any, drawn: str) -> None:
         found.page.keyboard.press("Enter")
         focused = found.page.evaluate("() => document.activeElement.id")
 
-    assert places == ["operators", "communication", "memory", "findings", "compare", "health", "overview"]
     assert "Go to a page" in helped
     assert "Data health" in helped
     assert focused == "main"  # the first stop skips the header
@@ -348,7 +348,9 @@ def test_findings_say_gain_evidence_and_what_to_do(chromium: Any, torch_npu: str
         titles = cards.locator("h2").all_inner_texts()
         advice = cards.locator(".advice dd:nth-of-type(1)").all_inner_texts()
         priced = [text for text in cards.locator(".worth").all_inner_texts() if text.startswith("Gain")]
-        cards.first.get_by_role("link", name="Show on timeline").click()
+        link = cards.first.get_by_role("link", name="Show on timeline")
+        expect(link).to_have_attribute("href", re.compile(r"t=\d+"))  # once it is known where the step lies
+        link.click()
         found.page.wait_for_function("() => window.__ascendSn.timeline?.()?.frames > 0", timeout=60_000)
         span = state(found)["span"]
 
@@ -360,7 +362,8 @@ def test_findings_say_gain_evidence_and_what_to_do(chromium: Any, torch_npu: str
 
 def test_what_cannot_be_read_says_so(chromium: Any, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no capture", encoding="utf-8")
-    with viewing(tmp_path / "cache", tmp_path / "notes.txt") as url:
+    beside = write_run(drawn_tables(), tmp_path / "beside")
+    with viewing(tmp_path / "cache", tmp_path / "notes.txt", beside) as url:
         context = chromium.new_context()
         page = context.new_page()
         page.goto(url)
