@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
 from ascend_sn.analysis.relations import Result, selected
 
-__all__ = ["ANALYSIS", "link_matrix"]
+__all__ = ["ANALYSIS", "link_matrix", "shared_rank"]
 
 OUTLIER_Z = 3.5
 """Modified z score beyond which a bandwidth stands out (Iglewicz and Hoaglin)."""
@@ -114,6 +116,13 @@ def combined_matrix(db: DuckDBPyConnection, parts: Result) -> Result:
         order by profile_id, group_id, src_rank, dst_rank, transport
     """,
     )
+
+
+def shared_rank(pairs: Collection[tuple[int, int]]) -> int | None:
+    """Return the one rank of the job that takes part in all pairs; None for one pair alone, or several such ranks."""
+    distinct = {frozenset(pair) for pair in pairs}
+    shared = frozenset.intersection(*distinct) if len(distinct) > 1 else frozenset()
+    return next(iter(shared)) if len(shared) == 1 else None
 
 
 ANALYSIS = Analysis(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ascend_sn.analysis.link_matrix import shared_rank
 from ascend_sn.report.cluster import Cluster, ClusterRank, Spread
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable, shortened
@@ -151,11 +152,10 @@ def _spread_params(spread: Spread, language: Language) -> dict[str, str]:
 
 def _met_by_all(cluster: Cluster) -> int | None:
     """The rank that every slow pair has; None where there is none, or where only one pair is known."""
-    pairs = [{link.src_rank, link.dst_rank} for link in cluster.slow_links if link.rank_scope == "global"]
-    if len(pairs) < 2 or len(pairs) < len(cluster.slow_links) or cluster.slow_link_count > len(pairs):
+    links = cluster.slow_links
+    if cluster.slow_link_count > len(links) or any(link.rank_scope != "global" for link in links):
         return None
-    shared = set.intersection(*pairs)
-    return next(iter(shared)) if len(shared) == 1 else None
+    return shared_rank([(link.src_rank, link.dst_rank) for link in links])
 
 
 def _cause(row: ClusterRank, language: Language) -> str:

@@ -7,7 +7,6 @@ per result again. What a result is, the caller knows; here it is a table with `p
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -17,10 +16,9 @@ import duckdb
 import msgspec
 
 from ascend_sn.errors import StoreError
-from ascend_sn.model.manifest import MANIFEST_NAME, ManifestLost, ManifestProfile
+from ascend_sn.model.manifest import ManifestLost, ManifestProfile
 from ascend_sn.model.tables import BY_NAME
-from ascend_sn.store.cache import built_once
-from ascend_sn.store.environment import cache_folder
+from ascend_sn.store.beside import made_beside
 from ascend_sn.store.fingerprint import code_state
 from ascend_sn.store.gather import Shards
 from ascend_sn.store.ingest import Progress
@@ -133,24 +131,11 @@ def summaries_of(
         StoreError: They cannot be written, or no profile could be summarised.
     """
     state = code_state(*_MADE_BY)
-    inside = location.folder / _FOLDER / state
-    if _is_whole(inside):
-        return _opened(inside)
-    if location.is_cached:
-        folder, lock = inside, location.folder.with_name(f"{location.folder.name}.lock")
-    else:
-        folder = (cache_dir or cache_folder()) / _FOLDER / _key(location.folder) / state
-        lock = folder.with_name(f"{folder.name}.lock")
 
     def build(building: Path) -> None:
-        _build(location.folder, building, _earlier(folder, location), summarise, mapping, progress)
+        _build(location.folder, building, _earlier(state, location), summarise, mapping, progress)
 
-    try:
-        built_once(folder, lock, build, _is_whole)
-    except OSError as error:
-        hint = "name another folder with --cache-dir or ASCEND_SN_CACHE_DIR"
-        raise StoreError(error.filename or folder, f"cannot be written: {error.strerror}; {hint}") from error
-    return _opened(folder)
+    return _opened(made_beside(location, f"{_FOLDER}/{state}", build, _is_whole, cache_dir=cache_dir))
 
 
 def show_profiles(batch: Batch, profiles: Sequence[int]) -> duckdb.DuckDBPyConnection:
@@ -274,11 +259,11 @@ def _name(identities: Sequence[str]) -> str:
     return hashlib.sha256("\0".join(identities).encode()).hexdigest()[:24]
 
 
-def _earlier(folder: Path, location: Location) -> list[Path]:
+def _earlier(state: str, location: Location) -> list[Path]:
     """Batches that other states of the input, or the shards that it is made of, left."""
     if not location.is_cached:
         return []
-    state, run = folder.name, location.folder
+    run = location.folder
     places = sorted(run.parent.glob(f"{run.name.partition('-')[0]}-*/{_FOLDER}/{state}/{_BATCHES}"))
     shards = None if location.input.only is None else Shards.below(location.input.only)
     if shards is not None:
@@ -343,10 +328,3 @@ def _opened(folder: Path) -> Summaries:
     if index is None:
         raise StoreError(folder / _INDEX, "is missing or damaged")
     return Summaries(folder, index.names, index.row_count, index.lost)
-
-
-def _key(folder: Path) -> str:
-    """A name for a run folder of the user's that changes when another run takes its place."""
-    status = (folder / MANIFEST_NAME).stat()
-    place = f"{os.path.realpath(folder)}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ino}"
-    return hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()[:32]

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shutil
 from pathlib import Path
 from typing import Final
 
-from ascend_sn.errors import StoreError
-from ascend_sn.model.manifest import MANIFEST_NAME
-from ascend_sn.store.cache import built_once
-from ascend_sn.store.environment import cache_folder
+from ascend_sn.store.beside import made_beside
 from ascend_sn.store.locate import Location
 from ascend_sn.store.run import Run
 from ascend_sn.store.timeline_build import ClassLanes, Progress, build_timeline
@@ -20,7 +15,6 @@ from ascend_sn.store.timeline_files import TimelineFiles
 __all__ = ["TIMELINE_FOLDER", "add_timeline", "timeline_of"]
 
 TIMELINE_FOLDER: Final = "timeline"
-_OF_OWN_RUNS: Final = "timelines"
 
 
 def timeline_of(
@@ -43,27 +37,11 @@ def timeline_of(
     Raises:
         StoreError: It cannot be written or read.
     """
-    inside = location.folder / TIMELINE_FOLDER
-    if TimelineFiles.is_whole(inside):
-        return TimelineFiles(inside)
-    cache = cache_dir or cache_folder()
-    if location.is_cached:
-        folder, lock = inside, location.folder.with_name(f"{location.folder.name}.lock")
-    else:
-        folder = cache / _OF_OWN_RUNS / _key(location.folder)
-        lock = folder.with_name(f"{folder.name}.lock")
 
     def build(building: Path) -> None:
         build_timeline(run, building, class_lanes=class_lanes, progress=progress)
 
-    try:
-        built_once(folder, lock, build, TimelineFiles.is_whole, shrinks=not location.is_cached)
-    except OSError as error:
-        hint = "name another folder with --cache-dir or ASCEND_SN_CACHE_DIR"
-        raise StoreError(
-            error.filename or folder, f"the timeline cannot be written: {error.strerror}; {hint}"
-        ) from error
-    return TimelineFiles(folder)
+    return TimelineFiles(made_beside(location, TIMELINE_FOLDER, build, TimelineFiles.is_whole, cache_dir=cache_dir))
 
 
 def add_timeline(run: Run, folder: Path, *, class_lanes: ClassLanes | None = None) -> None:
@@ -79,10 +57,3 @@ def add_timeline(run: Run, folder: Path, *, class_lanes: ClassLanes | None = Non
         shutil.rmtree(target)
     target.mkdir()
     build_timeline(run, target, class_lanes=class_lanes)
-
-
-def _key(folder: Path) -> str:
-    """A name for a run folder of the user's that changes when another run takes its place."""
-    status = (folder / MANIFEST_NAME).stat()
-    place = f"{os.path.realpath(folder)}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ino}"
-    return hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()[:32]

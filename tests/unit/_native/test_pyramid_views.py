@@ -23,14 +23,15 @@ def built(slices: Slices, factor: int = 3) -> Pyramid:
 
 
 def joined(pyramids: list[Pyramid], t0: int, t1: int, most: int, factor: int = 3) -> Views:
-    levels = tuple(
+    start, end, busy, count, longest, length = (
         np.concatenate([np.empty(0, np.int64), *(getattr(one, name) for one in pyramids)])
         for name in ("start", "end", "busy", "count", "longest", "length")
     )
+    levels = (start, end, busy, count, longest, length)
     slices = np.array([int(one.offsets[1]) for one in pyramids], np.int64)
     base = np.concatenate([[0], np.cumsum([len(one.start) for one in pyramids])])[:-1].astype(np.int64)
     upper = np.concatenate([[0], np.cumsum([len(one.busy) for one in pyramids])])[:-1].astype(np.int64)
-    return views(levels, base, upper, slices, t0, t1, most, factor)  # type: ignore[arg-type]
+    return views(levels, base, upper, slices, t0, t1, most, factor)
 
 
 @given(st.lists(slices_, max_size=4), st.integers(-5, 200), st.integers(1, 200), st.integers(2, 40))

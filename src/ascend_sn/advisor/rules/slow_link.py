@@ -12,6 +12,7 @@ from ascend_sn.advisor.communication_changes import transits_scaled
 from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
+from ascend_sn.analysis.link_matrix import shared_rank
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -79,12 +80,10 @@ def _by_culprit(found: list[_Slow]) -> list[list[_Slow]]:
 
 
 def _shared(links: list[_Slow]) -> int | None:
-    """The one rank that takes part in all links; None for the links of one pair, or of several ranks."""
-    pairs = [{link.src_rank, link.dst_rank} for link in links if link.rank_scope == "global"]
-    if len(pairs) < max(len(links), 2) or all(pair == pairs[0] for pair in pairs):
+    """The one rank that takes part in all links, where these name ranks of the job."""
+    if any(link.rank_scope != "global" for link in links):
         return None
-    shared = set.intersection(*pairs)
-    return next(iter(shared)) if len(shared) == 1 else None
+    return shared_rank([(link.src_rank, link.dst_rank) for link in links])
 
 
 def _named(alike: list[_Slow]) -> Message:
