@@ -28,7 +28,8 @@ def mpi_mapping() -> Iterator[Mapping]:
     try:
         from mpi4py.futures import MPIPoolExecutor
     except (ImportError, RuntimeError) as error:
-        raise UsageError(f"MPI cannot be used ({error}); install an MPI library and: pip install mpi4py") from error
+        why = str(error).splitlines()[0]
+        raise UsageError(f"MPI cannot be used ({why}); install an MPI library and: pip install mpi4py") from error
     with MPIPoolExecutor() as executor:
 
         def mapping(

@@ -1,0 +1,81 @@
+"""What is said of many ranks at once: figures counted from the drawing, the worst first, lists that do not grow."""
+
+from __future__ import annotations
+
+import pytest
+
+from ascend_sn.advisor.facts import Facts
+from ascend_sn.advisor.median_step import median_steps
+from ascend_sn.analysis.chosen_profiles import chosen_profiles
+from ascend_sn.report.assemble_cluster import CLUSTER_FROM, cluster_section
+from ascend_sn.report.cluster import Cluster
+from ascend_sn.report.cluster_tables import cluster_lines, cluster_tables
+from ascend_sn.report.language import Code, Language
+from ascend_sn.report.views import View
+from tests.timeline import timeline
+from tests.unit.report.drawn import DrawnRun
+
+SLOW = 5
+
+
+def ranks(count: int) -> DrawnRun:
+    """Three steps of ten each: every rank computes for four of them, rank 5 for seven; C is communication."""
+    lanes = []
+    for rank in range(count):
+        kernels = "AAAAAAACC." if rank == SLOW else "AAAACC...."
+        lanes += [f"r{rank} step |{'1' * 10}{'2' * 10}{'3' * 10}|", f"r{rank} s1 |{kernels * 3}|"]
+    return DrawnRun(timeline("\n".join(lanes), kinds={"C": "communication"}))
+
+
+def section(count: int) -> Cluster | None:
+    facts = Facts(ranks(count))
+    return cluster_section(facts, median_steps(facts))
+
+
+def test_few_ranks_are_no_cluster() -> None:
+    assert section(CLUSTER_FROM - 1) is None
+
+
+def test_the_figures_of_a_cluster_are_those_of_its_ranks() -> None:
+    cluster = section(20)
+
+    assert cluster is not None
+    spreads = {one.figure: one for one in cluster.spreads}
+    compute, free, own = spreads["compute"], spreads["free"], spreads["own"]
+    assert (cluster.rank_count, cluster.detailed_ranks, cluster.lost_count) == (20, None, 0)
+    assert (compute.ranks, compute.lowest, compute.middle, compute.highest, compute.highest_rank) == (20, 4, 4, 7, SLOW)
+    assert (free.lowest, free.lowest_rank, free.middle, free.highest) == (1, SLOW, 4, 4)
+    assert (own.lowest, own.middle, own.highest) == (8, 8, 8)  # ten less the two of communication
+    assert cluster.steps == [1, 2, 3]
+    assert {tuple(row.own_ns) for row in cluster.heat} == {(8, 8, 8)}
+    assert [(stage.stage, stage.ranks, stage.compute_ns) for stage in cluster.stages] == [(None, 20, 4)]
+
+
+def test_lists_do_not_grow_with_the_ranks() -> None:
+    cluster = section(230)
+
+    assert cluster is not None
+    assert (cluster.rank_count, len(cluster.worst), len(cluster.heat)) == (230, 20, 200)
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_a_cluster_is_told_in_words_and_tables(code: Code) -> None:
+    cluster = section(20)
+    assert cluster is not None
+
+    lines = cluster_lines(cluster, Language.load(code))
+    tables = cluster_tables(cluster, Language.load(code), View())
+
+    assert "20" in lines[0]
+    assert [len(table.columns) == len(table.rows[0]) for table in tables] == [True] * len(tables)
+    assert len(tables) == 2  # the ranks, and how they differ: one stage and no slow link make no table
+
+
+def test_profiles_to_look_into_are_few_and_spread() -> None:
+    run = ranks(40)
+
+    assert chosen_profiles(run, at_most=64) == list(range(40))
+    chosen = chosen_profiles(run, at_most=8)
+    assert (len(chosen), len(set(chosen)), chosen) == (8, 8, sorted(chosen))
+    assert chosen[0] < 8
+    assert chosen[-1] > 30
