@@ -6,8 +6,11 @@ import shutil
 from collections.abc import Callable, Mapping as Known, Sequence
 from pathlib import Path
 
+import msgspec
+
 from ascend_sn.errors import FormatError, InputError, StoreError
 from ascend_sn.formats.discover import Discovery
+from ascend_sn.formats.reader import Source
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.manifest import Manifest, ManifestLost, ManifestProfile, ManifestSource
 from ascend_sn.store.fingerprint import source_key
@@ -92,9 +95,9 @@ def _read(
     rows = row_estimate(sum(file.size_bytes for parts in files for file in parts))
     tasks = [
         ReadSource(
-            source=found.sources[number],
+            source=_for_others(found.sources[number]),
             key=keys[number],
-            place=folder / READING / str(number),
+            place=(folder / READING / str(number)).absolute(),
             row_estimate=rows,
         )
         for number in pending
@@ -128,6 +131,11 @@ def _read(
                 Written(task.place, f"profile={profile.profile_id}", profile) for profile in outcomes[at].profiles
             )
     return failures, [ManifestLost(found.sources[pending[at]].name, lost[at]) for at in sorted(lost)]
+
+
+def _for_others(source: Source) -> Source:
+    """A source as a process understands it that works in another folder."""
+    return msgspec.structs.replace(source, path=source.path.absolute(), root=source.root.absolute())
 
 
 def _note_foreign(found: Discovery, input_name: str, ledger: Ledger) -> None:

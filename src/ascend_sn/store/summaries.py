@@ -133,7 +133,7 @@ def summaries_of(
     state = code_state(*_MADE_BY)
 
     def build(building: Path) -> None:
-        _build(location.folder, building, _earlier(state, location), summarise, mapping, progress)
+        _build(location.folder, building.absolute(), _earlier(state, location), summarise, mapping, progress)
 
     return _opened(made_beside(location, f"{_FOLDER}/{state}", build, _is_whole, cache_dir=cache_dir))
 
