@@ -1,6 +1,6 @@
 """What the advice says a fault of a simulated job costs, against what it does cost: the same job without it.
 
-    python -m benchmarks.prediction_cluster
+    python -m benchmarks.prediction_cluster [--only WORDS]
 
 The simulation draws the same noise with and without a fault, so that the difference of the median steps is what its
 removal gains. Every cell writes a job, opens it as any other input, and asks for advice.
@@ -121,11 +121,13 @@ def predicted(cell: Cell, folder: Path, *, steps: int = 6, seed: int = 1) -> Pre
 def main(arguments: Sequence[str] | None = None) -> int:
     options = argparse.ArgumentParser(description="What the advice says a fault costs, against what it does cost.")
     options.add_argument("--ranks-at-most", type=int, default=64, help="leave larger jobs out")
+    options.add_argument("--only", default="", help="only cells such as '64 slow-link'")
     chosen = options.parse_args(arguments)
     print("| ranks | fault | step ms | true ms | rule | low / expected / high ms | place | first |")
     print("|---:|---|---:|---:|---|---|---:|---|")
     for cell in CELLS:
-        if cell.shape.ranks <= chosen.ranks_at_most:
+        words = f"{cell.shape.ranks} {cell.fault}"
+        if cell.shape.ranks <= chosen.ranks_at_most and chosen.only in words:
             with TemporaryDirectory() as folder:
                 print(_row(predicted(cell, Path(folder))), flush=True)
     return 0

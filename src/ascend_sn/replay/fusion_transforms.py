@@ -87,7 +87,8 @@ def fused(
     over bytes) says, whichever makes the fused one quicker.
 
     The host launches it once: the operators of the other parts are gone, and of what the thread does between the calls
-    of k parts 1/k stays, all of it in the low case.
+    of k parts 1/k stays, all of it in the low case. In the high case 1/k stays as well of what a slice that launches
+    nothing but the chain does before the first and behind the last part: there the intermediate results are given back.
 
     Outputs that were not recorded are taken to be as large as the largest input, those of a reduction as the smallest
     input of the kernel behind it.
@@ -122,6 +123,7 @@ def fused(
         calls = Scale(calling.between(chain), 1 / found.kernel_count)
         for bound in edits[1:]:
             bound.append(calls)
+        edits[2].append(Scale(calling.around(chain), 1 / found.kernel_count))
     inferred = any(found.is_inferred for _, found in known)
     return Transform.of(
         "W7",
@@ -149,26 +151,58 @@ class _Calling:
         self._lane = np.append(tasks.lane.codes, np.int32(-1))[nodes.task[self._node]].astype(np.int64)
         main = np.flatnonzero(nodes.is_main & (nodes.task >= 0))
         self._main = dict(zip(nodes.profile[main].tolist(), tasks.lane.codes[nodes.task[main]].tolist(), strict=True))
+        parts = np.flatnonzero(device_nodes(graph))
+        launcher = tasks.launcher[nodes.kernel[parts]]
+        task = np.where(launcher >= 0, launcher, nodes.task[parts])
+        called = np.where(launcher >= 0, tasks.start[launcher], nodes.start[parts])
+        order = np.argsort(called, kind="stable")
+        self._called, self._caller = called[order], np.append(tasks.lane.codes, np.int32(-1))[task[order]]
+        self._part_profile = nodes.profile[parts[order]]
 
     def between(self, chain: Int64) -> Int64:
         """Return the nodes between the call of the first and that of the last part of a chain."""
-        nodes, tasks = self._graph.nodes, self._graph.tasks
-        first, last = int(chain[0]), int(chain[-1])
-        calls = tasks.launcher[nodes.kernel[[first, last]]].tolist()
-        if calls[0] >= 0 and calls[1] >= 0:
-            lane = int(tasks.lane.codes[calls[0]])
-            begin, end = int(tasks.end[calls[0]]), int(tasks.start[calls[1]])
-        elif nodes.task[first] >= 0 and nodes.kind[first] == NodeKind.HOST:
-            lane = int(tasks.lane.codes[nodes.task[first]])
-            begin, end = int(nodes.start[first]), int(nodes.start[last])
-        else:
+        place = self._place(chain)
+        if place is None:
             return np.zeros(0, np.int64)
+        lane, begin, end = place
+        nodes, profile = self._graph.nodes, int(self._graph.nodes.profile[chain[0]])
         low, high = np.searchsorted(self._start, [begin, end])
         near = np.arange(low, high)
-        profile = int(nodes.profile[first])
         lanes = (lane, NO_TASK) if self._main.get(profile) == lane else (lane,)
         node = self._node[near]
         mine = np.isin(self._lane[near], lanes) & (nodes.profile[node] == profile)
         mine &= (self._lane[near] >= 0) | nodes.is_main[node]
         found: Int64 = node[mine & (nodes.start[node] + nodes.dur[node] <= end)]
         return found
+
+    def around(self, chain: Int64) -> Int64:
+        """Return the other nodes of slices that hold a whole chain and launch nothing else, but those between."""
+        place = self._place(chain)
+        if place is None:
+            return np.zeros(0, np.int64)
+        lane, begin, end = place
+        nodes, tasks, profile = self._graph.nodes, self._graph.tasks, int(self._graph.nodes.profile[chain[0]])
+        holds = (tasks.table == SourceTable.OPERATOR) & (tasks.profile == profile) & (tasks.lane.codes == lane)
+        holds &= (tasks.start <= begin) & (tasks.end >= end)
+        slices = [at for at in np.flatnonzero(holds).tolist() if self._parts_within(at) == len(chain)]
+        mine = np.isin(nodes.task[self._node], slices)
+        found: Int64 = np.setdiff1d(self._node[mine], self.between(chain))
+        return found
+
+    def _place(self, chain: Int64) -> tuple[int, int, int] | None:
+        """Return the thread that calls a chain, the end of its first and the begin of its last call."""
+        nodes, tasks = self._graph.nodes, self._graph.tasks
+        first, last = int(chain[0]), int(chain[-1])
+        calls = tasks.launcher[nodes.kernel[[first, last]]].tolist()
+        if calls[0] >= 0 and calls[1] >= 0:
+            return int(tasks.lane.codes[calls[0]]), int(tasks.end[calls[0]]), int(tasks.start[calls[1]])
+        if nodes.task[first] >= 0 and nodes.kind[first] == NodeKind.HOST:
+            return int(tasks.lane.codes[nodes.task[first]]), int(nodes.start[first]), int(nodes.start[last])
+        return None
+
+    def _parts_within(self, slice_: int) -> int:
+        """Return how many kernels, or parts of them, a slice launches or consists of."""
+        tasks = self._graph.tasks
+        low, high = np.searchsorted(self._called, [int(tasks.start[slice_]), int(tasks.end[slice_])])
+        mine = self._caller[low:high] == tasks.lane.codes[slice_]
+        return int((mine & (self._part_profile[low:high] == tasks.profile[slice_])).sum())

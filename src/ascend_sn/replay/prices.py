@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import sqrt
 from typing import Any, Literal
 
 import msgspec
@@ -134,7 +135,9 @@ def price(
         transform: The transformation.
         confidence: No gain is trusted more.
         spread: By what share shorter and longer steps of the capture differ from this one; low and high hold that, too,
-            but what makes the step shorter is never said to make it longer for that reason.
+            but what makes the step shorter is never said to make it longer for that reason. Steps differ by the sum of
+            what their stretches do, so that a shorter one has less of it, but more for its length: the share grows with
+            the root of how many times shorter the step becomes.
     """
     low, expected, high = (
         round((base_ns - replayed_ns(graph, bound, guesses=guesses)) * bound.share_ratio)
@@ -143,13 +146,19 @@ def price(
     low, high = min(low, expected), max(high, expected)
     shorter, longer = spread
     return Gain(
-        low_ns=max(round(low - longer * (base_ns - low)), min(low, 0)),
+        low_ns=max(round(low - longer * _varying_ns(base_ns, low)), min(low, 0)),
         expected_ns=expected,
-        high_ns=min(round(high + shorter * (base_ns - high)), max(high, base_ns)),
+        high_ns=min(round(high + shorter * _varying_ns(base_ns, high)), max(high, base_ns)),
         base_ns=base_ns,
         confidence=least(confidence, transform.confidence),
         remarks=transform.remarks,
     )
+
+
+def _varying_ns(base_ns: int, gain_ns: int) -> float:
+    """Return the length of which a step varies by the share that the present one does, ns."""
+    changed_ns = max(base_ns - gain_ns, 0)
+    return max(changed_ns, sqrt(changed_ns * base_ns)) if gain_ns > 0 else changed_ns
 
 
 def least(*confidences: Confidence) -> Confidence:

@@ -108,6 +108,30 @@ def test_a_fused_chain_is_called_once() -> None:
     assert (gain.low_ns, gain.expected_ns) == (8, 10)
 
 
+def in_a_module(names: list[str]) -> Gain:
+    """The gain of fusing a chain where a slice holds all three operators and goes on for 4 behind the last."""
+    db = called(outputs=True)
+    insert(db, "operator", profile_id=0, rank=0, operator_id=9, thread="host", name="norm", ts_ns=0, dur_ns=20)
+    replay = replay_of(db)
+    gain = replay.gain(fused(replay.graph, chains_of(replay.graph, names)))
+    assert isinstance(gain, Gain)
+    return gain
+
+
+def test_what_a_slice_does_behind_its_chain_may_go_with_the_intermediate_results() -> None:
+    gain = in_a_module(["A", "B", "C"])
+
+    # As above: 8, and 2 of the program between. At best a third stays of the 4 behind C, too: 1.
+    assert (gain.low_ns, gain.expected_ns, gain.high_ns) == (8, 10, 13)
+
+
+def test_a_slice_that_launches_more_than_the_chain_stays() -> None:
+    gain = in_a_module(["B", "C"])
+
+    # C is no longer called (4), of the 2 between half stays; the slice calls A as well.
+    assert (gain.expected_ns, gain.high_ns) == (5, 5)
+
+
 def test_what_is_not_recorded_is_said_and_trusted_less() -> None:
     replay = replay_of(called())
     gain = replay.gain(fused(replay.graph, chains_of(replay.graph, ["A", "B", "C"])))

@@ -211,8 +211,9 @@ def test_waits_for_events_pass_on_what_they_wait_for() -> None:
 @pytest.mark.parametrize(
     ("factor", "low", "expected", "high"),
     [
-        (0.5, 8, 10, 11),  # a step of 10, but 9 to 12
+        (0.25, 13, 15, 16),  # a step of 5, but 4 to 7: a quarter as long varies by twice the share
         (0.95, 0, 1, 3),  # of 19, but 17 to 23: not said to be longer
+        (1.5, -10, -10, -7),  # of 30, at best 27: a longer one varies by the same share
         (0.0, 20, 20, 20),
     ],
 )

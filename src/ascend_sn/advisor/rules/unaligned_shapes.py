@@ -77,7 +77,7 @@ def _claim(context: Context, step: MedianStep, own: list[_Group], odd: list[_Gro
     worst = max(odd, key=lambda group: group.total_ns)
     share = sum(group.share_ratio for group in odd)
     padding = padding_ratio(worst.family, worst.input_shapes, limits)
-    peer = _aligned_peer(own, odd, worst, limits["alike_to_ratio"])
+    peer = _aligned_peer(own, odd, worst, limits)
     ratio = 1.0
     reason = None
     if peer is None:
@@ -116,8 +116,11 @@ def _claim(context: Context, step: MedianStep, own: list[_Group], odd: list[_Gro
     )
 
 
-def _aligned_peer(own: list[_Group], odd: list[_Group], worst: _Group, alike_to: float) -> float | None:
-    """Return the rate of an aligned operator of the same type and data type whose work is of like size."""
+def _aligned_peer(own: list[_Group], odd: list[_Group], worst: _Group, limits: Limits) -> float | None:
+    """Return the best rate of aligned operators that differ from an unaligned one in its unaligned axes alone.
+
+    Products of other shapes run at other rates whether aligned or not, so that they say nothing about padding.
+    """
     peers = [
         group.flops_per_s
         for group in own
@@ -126,9 +129,22 @@ def _aligned_peer(own: list[_Group], odd: list[_Group], worst: _Group, alike_to:
         and group.flops_per_s
         and group.flops
         and worst.flops
-        and 1 / alike_to <= group.flops / worst.flops <= alike_to
+        and 1 / limits["alike_to_ratio"] <= group.flops / worst.flops <= limits["alike_to_ratio"]
+        and _is_aligned_twin(worst, group, limits)
     ]
     return max(peers, default=None)
+
+
+def _is_aligned_twin(odd: _Group, peer: _Group, limits: Limits) -> bool:
+    """Whether all axes of two operators are the same but those that do not fill blocks in the first one."""
+    from ascend_sn.analysis.shapes import shapes_of
+
+    block = int(limits["head_block_count"] if odd.family == "attention" else limits["axis_block_count"])
+    ours, theirs = shapes_of(odd.input_shapes) or (), shapes_of(peer.input_shapes) or ()
+    if [len(shape) for shape in ours] != [len(shape) for shape in theirs]:
+        return False
+    pairs = [pair for mine, other in zip(ours, theirs, strict=True) for pair in zip(mine, other, strict=True)]
+    return all(mine == other or mine % block for mine, other in pairs)
 
 
 def _has_blocks(context: Context, step: MedianStep) -> bool:

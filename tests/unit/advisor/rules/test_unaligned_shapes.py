@@ -50,6 +50,23 @@ def test_without_an_aligned_peer_nothing_is_promised() -> None:
     assert suppressed(products(40_000, 0), "R-OP-5") == ["suppressed.no-aligned-peer"]
 
 
+def test_a_product_of_other_shapes_says_nothing_about_padding() -> None:
+    # 1707 tokens of an expert at a lower rate than 2048 of a product that is a quarter as wide.
+    db = step_of(60_000)
+    product(db, 1, 0, 40_000, shapes="1707,1024;1024,4096")
+    product(db, 2, 40_000, 5_000, shapes="2048,1024;1024,1024")
+
+    assert suppressed(db, "R-OP-5") == ["suppressed.no-aligned-peer"]
+
+
+def test_the_same_product_with_more_rows_says_what_padding_gains() -> None:
+    db = step_of(60_000)
+    product(db, 1, 0, 40_000, shapes="1707,1024;1024,4096")
+    product(db, 2, 40_000, 20_000, shapes="2048,1024;1024,4096")
+
+    assert found(db, "R-OP-5") is not None
+
+
 def test_padding_that_costs_more_is_not_advised() -> None:
     assert suppressed(products(20_000, 20_500), "R-OP-5") == ["suppressed.padding-costs-more"]
 
