@@ -18,7 +18,7 @@ import click
 from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_options, job_option, language_option
 from ascend_sn.cli.opening import input_of
 from ascend_sn.cli.starting import started
-from ascend_sn.errors import InputError, UsageError
+from ascend_sn.errors import AscendSnError, InputError, UsageError
 from ascend_sn.report.language import Code, Language
 from ascend_sn.report.printable import printable
 from ascend_sn.store.input import Input
@@ -76,6 +76,8 @@ def view(
         for path in one.paths:
             if not path.exists():
                 raise InputError(path, "no such file or folder")
+    if history is not None:
+        _look_at_history(history, cache_dir, language)
     if background:
         words = [
             *map(str, inputs),
@@ -133,6 +135,14 @@ def view(
     serve(application(served), at, ready=ready, ended=ended, idle_exit_s=idle_exit_s, is_over=is_over)
     _let_fail(served.runs, patience_s=0)
     return 0
+
+
+def _look_at_history(place: str, cache_dir: Path | None, language: Language) -> None:
+    """Say in one line what is wrong with a history; the page is shown all the same, and says it too."""
+    try:
+        Documents(cache_dir).history(place, language.code)
+    except AscendSnError as error:
+        print(f"ascend-sn: --history: {printable(str(error))}", file=sys.stderr)
 
 
 def _let_fail(runs: Sequence[ServedRun], *, patience_s: float = _PATIENCE_S) -> None:

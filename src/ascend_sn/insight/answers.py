@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 __all__ = [
-    "LANGUAGES", "ApiError", "answer", "exact", "failed", "integer", "json_bytes", "language", "number", "parameter",
-    "switch",
+    "LANGUAGES", "ApiError", "answer", "exact", "failed", "integer", "is_api", "json_bytes", "language", "number",
+    "parameter", "switch",
 ]  # fmt: skip
 
 LANGUAGES: Final = ("en", "zh")
@@ -43,6 +43,11 @@ def failed(error: ApiError) -> Response:
     """Return the answer of an error."""
     said = {"code": error.code, "message": error.message, "hint": error.hint}
     return answer({"error": said}, status=error.status)
+
+
+def is_api(path: str) -> bool:
+    """Tell whether an address is one of the API, whose errors are JSON; a browser is told in plain text."""
+    return path == "/api" or path.startswith("/api/")
 
 
 def parameter(request: Request, name: str, default: str | None = None, *, longest: int = 4096) -> str:

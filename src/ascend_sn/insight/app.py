@@ -14,12 +14,13 @@ from starlette.routing import Mount, Route
 from ascend_sn._version import __version__
 from ascend_sn.errors import AscendSnError, NotCollectedError, UnknownNameError, UsageError
 from ascend_sn.insight.alignment import alignment_routes
-from ascend_sn.insight.answers import LANGUAGES, ApiError, answer, failed
+from ascend_sn.insight.answers import LANGUAGES, ApiError, answer, failed, is_api
 from ascend_sn.insight.assets import asset_routes
 from ascend_sn.insight.documents import document_routes
 from ascend_sn.insight.kernel_changes import kernel_change_routes
 from ascend_sn.insight.marks import mark_routes
 from ascend_sn.insight.memory_curve import curve_routes
+from ascend_sn.insight.memory_moment import moment_routes
 from ascend_sn.insight.runs import Served
 from ascend_sn.insight.search import search_routes
 from ascend_sn.insight.selection import selection_routes
@@ -41,7 +42,7 @@ def _tables(served: Served) -> list[Route]:
         opened = served.opened(id)
         return opened.once("tables", lambda: RunTables(opened.run, opened.lock, opened.origins))
 
-    return [*table_routes(tables_of), *curve_routes(tables_of)]
+    return [*table_routes(tables_of), *curve_routes(tables_of), *moment_routes(tables_of)]
 
 
 MAKERS: Final[tuple[RouteMaker, ...]] = (
@@ -111,8 +112,9 @@ def _known_error(_request: Request, error: Exception) -> Response:
 
 def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    if request.url.path.startswith(f"{API}/"):
-        return failed(ApiError(error.status_code, "no_such_address", error.detail))
+    if is_api(request.url.path):
+        code = "wrong_method" if error.status_code == 405 else "no_such_address"
+        return failed(ApiError(error.status_code, code, error.detail))
     return PlainTextResponse(f"{error.detail}\n", error.status_code)
 
 

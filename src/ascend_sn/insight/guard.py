@@ -12,6 +12,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ascend_sn.insight.answers import ApiError, failed, is_api
+
 __all__ = ["BODY_LIMIT", "CONTENT_POLICY", "Guard"]
 
 BODY_LIMIT: Final = 1_000_000
@@ -38,6 +40,7 @@ _HEADERS: Final = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+_CODES: Final = {403: "no_access", 405: "wrong_method", 413: "too_large", 421: "wrong_host"}
 _METHODS: Final = frozenset({"GET", "HEAD", "PUT"})
 
 
@@ -88,6 +91,8 @@ class Guard:
 
         inside, is_known = self._inside(scope)
         refused = self._refusal(inside, is_known=is_known)
+        if isinstance(refused, _Refused) and is_api(inside["path"]):
+            refused = failed(ApiError(refused.status_code, refused.code, refused.said))
         if refused is not None:
             await refused(inside, receive, with_headers)
             return
@@ -196,5 +201,14 @@ def _host_name(host: str) -> str:
         return ""
 
 
+class _Refused(PlainTextResponse):
+    """A refusal for a browser; what it says is there for the API too."""
+
+    def __init__(self, status: int, said: str) -> None:
+        self.said = said
+        self.code = _CODES[status]
+        super().__init__(f"{said}\n", status)
+
+
 def _said(status: int, text: str) -> Response:
-    return PlainTextResponse(f"{text}\n", status)
+    return _Refused(status, text)

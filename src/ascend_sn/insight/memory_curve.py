@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ascend_sn.errors import UsageError
+from ascend_sn.errors import UnknownNameError, UsageError
 from ascend_sn.insight.tables_answer import RunTables
 from ascend_sn.store import Run
 
@@ -18,6 +18,7 @@ __all__ = ["CurvePart", "curve_part", "curve_routes"]
 
 _POINTS: Final = 600
 _MOST_POINTS: Final = 4_000
+_KNOWN: Final = ("profile", "component", "from_ns", "to_ns", "points", "lang")
 
 _LEVELS: Final = """
     with origin as (
@@ -33,7 +34,7 @@ _LEVELS: Final = """
         from memory_event
         join origin using (profile_id)
         where coalesce(device, 'device') = $component
-          and not exists (from memory_sample where profile_id = $profile and component = $component)
+          and (select count(*) from memory_sample where profile_id = $profile and component = $component) < 2
     ),
     span as (
         select coalesce($from, min(at_ns)) as from_ns, coalesce($to, max(at_ns)) as to_ns, count(*) as points
@@ -63,9 +64,21 @@ def curve_part(run: Run, given: Mapping[str, str]) -> CurvePart:
     """Return a curve of a run whose tables are answered (`page_origin` is there).
 
     Raises:
-        UsageError: A number that is none.
+        UnknownNameError: A parameter or a profile that is not there.
+        UsageError: A number that is none, or out of bounds.
     """
+    for name in given:
+        if name not in _KNOWN:
+            raise UnknownNameError("parameter", name, _KNOWN, None)
     numbers = {name: _number(name, given.get(name)) for name in ("profile", "from_ns", "to_ns", "points")}
+    if numbers["points"] is not None and not 2 <= numbers["points"] <= _MOST_POINTS:
+        raise UsageError(f"points is a number from 2 to {_MOST_POINTS}")
+    begin, end = numbers["from_ns"], numbers["to_ns"]
+    if begin is not None and end is not None and begin > end:
+        raise UsageError("from_ns is after to_ns")
+    profiles = [profile for (profile,) in run.db.execute("select profile_id from page_origin order by 1").fetchall()]
+    if (numbers["profile"] or 0) not in profiles:
+        raise UnknownNameError("profile", str(numbers["profile"] or 0), tuple(map(str, profiles)), None)
     rows = run.db.execute(
         _LEVELS,
         {
@@ -106,6 +119,9 @@ def _number(name: str, text: str | None) -> int | None:
     if text is None:
         return None
     try:
-        return int(float(text))
+        number = int(float(text))
     except (ValueError, OverflowError) as error:
         raise UsageError(f"{name} is no number: {text[:40]!r}") from error
+    if abs(number) >= 1 << 62:
+        raise UsageError(f"{name} is too large")
+    return number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -20,7 +21,7 @@ from ascend_sn.store.timeline import timeline_of
 from ascend_sn.store.timeline_files import ProfileMeta, TimelineFiles
 from ascend_sn.store.upgrade import load_manifest
 
-__all__ = ["Documents", "OpenRun", "RunState", "Served", "ServedRun"]
+__all__ = ["Documents", "OpenRun", "RunState", "Served", "ServedRun", "distinct_names"]
 
 _Found = TypeVar("_Found")
 
@@ -146,12 +147,14 @@ class ServedRun:
     Attributes:
         id: Its letter.
         input: What the user named.
+        name: What it is called, told apart from the other run.
         failure: Why it cannot be shown; None as long as it may.
     """
 
-    def __init__(self, id: str, named: Input, *, cache_dir: Path | None, job: str | None) -> None:
+    def __init__(self, id: str, named: Input, *, cache_dir: Path | None, job: str | None, name: str = "") -> None:
         self.id = id
         self.input = named
+        self.name = name or named.name
         self._cache_dir = cache_dir
         self._job = job
         self._progress: Progress | None = Progress(0, 0, "")
@@ -166,7 +169,7 @@ class ServedRun:
         """How it stands with the run now."""
         state: State = "ready" if self._open is not None else "failed" if self._error is not None else "reading"
         progress = self._progress if state == "reading" else None
-        return RunState(self.id, self.input.name, state, progress, self._error)
+        return RunState(self.id, self.name, state, progress, self._error)
 
     def opened(self) -> OpenRun:
         """Return the run.
@@ -241,6 +244,23 @@ class ServedRun:
         self._progress = Progress(done, total, text)
 
 
+def distinct_names(inputs: Sequence[Input]) -> list[str]:
+    """Return a name for each input: its own, with as many of the folders above it as tell it from the others.
+
+    Inputs that lie at the same place keep their name.
+    """
+    names = [one.name for one in inputs]
+    above = [os.path.realpath(one.paths[0]).split("/")[:-1] for one in inputs]
+    for depth in range(1, max((len(folders) for folders in above), default=0)):
+        if len(set(names)) == len(names):
+            return names
+        names = [
+            "/".join([*folders[-depth:], one.name]) if [each.name for each in inputs].count(one.name) > 1 else one.name
+            for one, folders in zip(inputs, above, strict=True)
+        ]
+    return names if len(set(names)) == len(names) else [one.name for one in inputs]
+
+
 class Served:
     """Everything a server shows.
 
@@ -264,7 +284,8 @@ class Served:
         self.history = history
         self.cache_dir = cache_dir
         self.runs = tuple(
-            ServedRun(chr(ord("a") + at), named, cache_dir=cache_dir, job=job) for at, named in enumerate(inputs)
+            ServedRun(chr(ord("a") + at), named, cache_dir=cache_dir, job=job, name=name)
+            for at, (named, name) in enumerate(zip(inputs, distinct_names(inputs), strict=True))
         )
 
     def run(self, id: str) -> ServedRun:

@@ -71,9 +71,8 @@ def listening(host: str = _LOOPBACK, port: int = 0, base_url: str = "") -> Liste
     Raises:
         UsageError: The port is taken, the host is none of this machine, or the base URL is none.
     """
-    proxy = urlsplit(base_url)
-    if base_url and not ((proxy.scheme in ("http", "https") and proxy.hostname) or base_url.startswith("/")):
-        raise UsageError(f"--base-url: a URL or a path that begins with /, not {base_url!r}")
+    if base_url and not _is_base(base_url):
+        raise UsageError(f"--base-url: a URL or a path that begins with one /, without a query, not {base_url!r}")
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         made = socket.create_server((host, port), family=family, backlog=128)
@@ -193,6 +192,18 @@ class _Server(uvicorn.Server):
         elif self._idle_exit_s is not None and time.monotonic() - self._asked_at >= self._idle_exit_s:
             return True
         return await super().on_tick(counter)
+
+
+def _is_base(base_url: str) -> bool:
+    """Tell whether an address is a place of the page: `//host/` would be another host, a query would be lost."""
+    try:
+        parts = urlsplit(base_url.replace("{port}", "1"))
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    is_path = not parts.scheme and not parts.netloc and base_url.startswith("/") and not base_url.startswith("//")
+    is_plain = base_url.isprintable() and not any(sign in base_url for sign in "?#\\ @")
+    return is_plain and (is_url or is_path)
 
 
 def _named(host: str | None) -> list[str]:

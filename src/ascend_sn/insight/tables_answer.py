@@ -17,7 +17,7 @@ from ascend_sn.analysis.registry import Missing, missing_needs
 from ascend_sn.errors import StoreError, UnknownNameError
 from ascend_sn.insight.tables import PageTable, Slices
 from ascend_sn.insight.tables_list import BY_NAME
-from ascend_sn.insight.tables_query import Shown, asked_of, query_of
+from ascend_sn.insight.tables_query import Asked, Shown, asked_of, query_of
 from ascend_sn.model.printable import harmless
 from ascend_sn.store import Run
 
@@ -83,7 +83,7 @@ class RunTables:
             UsageError: A parameter without meaning.
         """
         table = _table(name)
-        asked = asked_of(table, given)
+        asked = self._asked(table, given)
         cursor, source = self._source(table)
         with cursor:
             if isinstance(source, Missing):
@@ -109,7 +109,7 @@ class RunTables:
         No cell begins like a formula of a spreadsheet. Raises what `answer` raises.
         """
         table = _table(name)
-        asked = asked_of(table, given)
+        asked = self._asked(table, given)
         file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - the caller closes it
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         text.write(_BYTE_ORDER_MARK)
@@ -130,6 +130,13 @@ class RunTables:
         text.detach()
         file.seek(0)
         return file
+
+    def _asked(self, table: PageTable, given: Mapping[str, str]) -> Asked:
+        asked = asked_of(table, given)
+        for name, profile in (("profile", asked.profile), ("against", asked.against)):
+            if profile is not None and self._origins is not None and profile not in self._origins:
+                raise UnknownNameError(name, str(profile), tuple(map(str, self._origins)), None)
+        return asked
 
     def use(self, work: Callable[[Run], Any]) -> Any:
         """Work on the opened run while nobody else does."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from ascend_sn.errors import UnknownNameError, UsageError
+from ascend_sn.insight.answers import LANGUAGES
 from ascend_sn.insight.tables import MERGED, PageTable, Unit, unit_of
 
 __all__ = ["MOST_ROWS", "Asked", "Shown", "asked_of", "query_of"]
@@ -70,6 +71,8 @@ def asked_of(table: PageTable, given: Mapping[str, str]) -> Asked:
         UsageError: A value that is none, or a combination without meaning.
     """
     known = {one.name: one for one in table.filters}
+    if given.get("lang", LANGUAGES[0]) not in LANGUAGES:
+        raise UsageError(f"lang must be one of {', '.join(LANGUAGES)}")
     for name in given:
         if name not in known and name not in _KNOWN:
             raise UnknownNameError("parameter", name, (*_KNOWN, *known), None)
@@ -80,13 +83,13 @@ def asked_of(table: PageTable, given: Mapping[str, str]) -> Asked:
     }
     asked = Asked(
         sort=given.get("sort", ""),
-        descending=given.get("descending", "0") in ("1", "true"),
-        start=max(0, _whole("from", given.get("from", "0"))),
-        count=min(MOST_ROWS, max(0, _whole("count", given.get("count", str(_ROWS))))),
+        descending=_switched("descending", given),
+        start=_whole("from", given.get("from", "0"), low=0),
+        count=min(MOST_ROWS, _whole("count", given.get("count", str(_ROWS)), low=0)),
         contains=given.get("contains", ""),
         profile=_whole("profile", given["profile"]) if "profile" in given else None,
         against=_whole("against", given["against"]) if "against" in given else None,
-        merged=given.get("merged", "0") in ("1", "true"),
+        merged=_switched("merged", given),
         filters=filters,
     )
     if (asked.merged or asked.against is not None) and not table.keys:
@@ -189,11 +192,20 @@ def _quoted(name: str) -> str:
     return f'"{name}"'
 
 
-def _whole(name: str, text: str) -> int:
+def _switched(name: str, given: Mapping[str, str]) -> bool:
+    text = given.get(name, "0").lower()
+    if text not in ("0", "1", "false", "true"):
+        raise UsageError(f"{name} is 0 or 1, not {text[:40]!r}")
+    return text in ("1", "true")
+
+
+def _whole(name: str, text: str, *, low: int | None = None) -> int:
     try:
         number = int(text)
     except ValueError as error:
         raise UsageError(f"{name} is no whole number: {text[:40]!r}") from error
+    if low is not None and number < low:
+        raise UsageError(f"{name} is at least {low}, not {number}")
     if abs(number) >= 1 << 63:
         raise UsageError(f"{name} is too large")
     return number

@@ -64,8 +64,12 @@ def test_the_token_of_the_address_becomes_a_cookie(app: Starlette) -> None:
 def test_without_the_token_nothing_is_seen(app: Starlette, path: str, headers: dict[str, str]) -> None:
     found = client(app).get(path, headers=headers)
 
+    said = "no access: open the address that `ascend-sn view` printed"
     assert found.status_code == 403
-    assert found.text == "no access: open the address that `ascend-sn view` printed\n"
+    if path.startswith("/api/"):
+        assert found.json() == {"error": {"code": "no_access", "message": said, "hint": ""}}
+    else:
+        assert found.text == f"{said}\n"
     assert found.headers["content-security-policy"] == CONTENT_POLICY
 
 

@@ -357,3 +357,41 @@ export interface CurvePart {
   active_bytes: (number | null)[];
   recorded: number;
 }
+
+/** Blocks whose stacks begin with the same frames. */
+export interface MemoryPart {
+  name: string;
+  depth: number;
+  offset_bytes: number;
+  held_bytes: number;
+  block_count: number;
+}
+
+export interface PoolSegment {
+  address: string;
+  stream: string;
+  size_bytes: number;
+  free_bytes: number;
+  largest_free_bytes: number;
+  block_count: number;
+  /** Offset, bytes, innermost frame. */
+  blocks: [number, number, string][];
+}
+
+export interface MemoryMoment {
+  state: string;
+  reason: string;
+  turn_on: string;
+  devices: string[];
+  device: string;
+  at_ns: number;
+  peak_ns: number;
+  held_bytes: number;
+  block_count: number;
+  allocated_bytes: number | null;
+  reserved_bytes: number | null;
+  parts: MemoryPart[];
+  part_count: number;
+  segments: PoolSegment[];
+  segment_count: number;
+}

@@ -15,6 +15,7 @@ import type { PageProps } from "../../shell/app";
 import { change, number, parameters } from "../../shell/router";
 import { t } from "../../shell/words";
 import { CurveCard } from "./curve";
+import { MomentCard } from "./moment";
 
 const HOLDERS = 12;
 
@@ -31,11 +32,12 @@ function Content({ run, document }: { run: string; document: Document }) {
         <h1>{t("page.memory")}</h1>
         {document.profiles.length > 1 && (
           <div class="fields">
-            <RankSelect label={t("rank.label")} profiles={document.profiles} value={rank} none={t("rank.all")} choose={(one) => change({ rank: one, component: null, from: null, to: null })} />
+            <RankSelect label={t("rank.label")} profiles={document.profiles} value={rank} none={t("rank.all")} choose={(one) => change({ rank: one, component: null, from: null, to: null, at: null, device: null, owner: null })} />
           </div>
         )}
       </div>
       <CurveCard run={run} profiles={document.profiles} rank={rank} />
+      <MomentCard run={run} profiles={document.profiles} rank={rank} />
       <Peak document={document} />
       <Card title={t("memory-page.owners")} note={t("memory-page.owners-note")}>
         <ServerTable run={run} name="memory_owners" title={t("memory-page.owners")} query={{ profile: rank }} rows={12} />

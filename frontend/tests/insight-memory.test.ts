@@ -1,0 +1,18 @@
+import { describe, expect, it } from "vitest";
+import { neighbour, shortName } from "../src/insight/pages/memory/nested";
+
+const part = (depth: number, offset_bytes: number, held_bytes: number) => ({ name: "", depth, offset_bytes, held_bytes, block_count: 1 });
+// main 0..10 holds a 0..6 and b 6..10; a holds c 0..6.
+const PARTS = [part(0, 0, 10), part(1, 0, 6), part(1, 6, 4), part(2, 0, 6)];
+
+describe("keys in nested parts", () => {
+  it.each([
+    [0, "ArrowDown", 1], [1, "ArrowRight", 2], [2, "ArrowLeft", 1], [1, "ArrowDown", 3],
+    [2, "ArrowUp", 0], [2, "ArrowDown", 2], [0, "ArrowUp", 0], [2, "ArrowRight", 2], [0, "x", 0],
+  ])("from %i by %s to %i", (at, key, to) => expect(neighbour(PARTS, at, key)).toBe(to));
+});
+
+describe("frames in little room", () => {
+  it("keep function, file and line", () => expect(shortName("/a/b/net.py(12): forward")).toBe("forward net.py:12"));
+  it("are left alone where they are none", () => expect(shortName("aten::mm")).toBe("aten::mm"));
+});
