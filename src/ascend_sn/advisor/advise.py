@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from ascend_sn.advisor import rules
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.finding import Advice, Finding, NotCollected, Severity, Suppressed, Topic
 from ascend_sn.advisor.joint import Option, planned
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.pricing import Price, priced, quality_of
 from ascend_sn.advisor.rule import Claim, Context, Lacking, Outcome, Rule, Shared, TextPart
+from ascend_sn.advisor.rulebook import Rulebook
 from ascend_sn.advisor.thresholds import GENERAL, Limits, Thresholds
 from ascend_sn.store import Run
 
@@ -31,6 +31,7 @@ def advise(
     codes: Iterable[str] | None = None,
     thresholds: Thresholds | None = None,
     facts: Facts | None = None,
+    rules: Sequence[Rule] = (),
 ) -> Advice:
     """Let the rules look at a run.
 
@@ -40,17 +41,20 @@ def advise(
         codes: Only these rules; all by default.
         thresholds: What is in force instead of the thresholds of the package.
         facts: Analysis results of the same run, so that none is worked out twice.
+        rules: Rules of one's own, which look after those of the package.
 
     Returns:
         Findings by the time that is to be had, risks first; what was held back; which rules could not look; the plan.
 
     Raises:
         UnknownNameError: No rule of such a code.
+        UsageError: A rule of one's own has no code, one that is taken, or lacks a text.
     """
-    in_force = thresholds or Thresholds.of_package()
+    book = Rulebook(rules)
+    in_force = (thresholds or Thresholds.of_package()).with_rules(book.limits)
     general = in_force.of(GENERAL)
     shared = Shared(facts or Facts(run))
-    wanted = [rules.load(code) for code in (rules.CODES if codes is None else codes)]
+    wanted = [book.load(code) for code in (book.codes if codes is None else codes)]
     findings: list[Finding] = []
     suppressed: list[Suppressed] = []
     not_collected: list[NotCollected] = []
@@ -81,7 +85,7 @@ def advise(
             if price.transform is not None and price.gain is not None and outcome.in_plan:
                 options.append(Option(found, price.transform, price.gain.expected_ratio))
     return Advice(
-        findings=tuple(_ranked(findings)),
+        findings=tuple(_ranked(findings, book)),
         suppressed=tuple(suppressed),
         not_collected=tuple(not_collected),
         quiet=tuple(quiet),
@@ -166,7 +170,7 @@ def _severity(price: Price, general: Limits) -> Severity:
     return "warning" if ratio >= general["warning_from_ratio"] else "info"
 
 
-def _ranked(findings: Iterable[Finding]) -> list[Finding]:
+def _ranked(findings: Iterable[Finding], book: Rulebook) -> list[Finding]:
     """Risks first, by severity; then by the time that is to be had, or that is at stake where nothing is priced.
 
     Where a cause of the waiting between ranks is found and priced, that is what holds the step: what ranks wait for
@@ -177,7 +181,7 @@ def _ranked(findings: Iterable[Finding]) -> list[Finding]:
     nothing = ("unpriced.hidden", "unpriced.cause-elsewhere") if causes else ()
 
     def rank(finding: Finding) -> tuple[int, int, int]:
-        risk = rules.load(finding.code).is_risk and finding.severity != "info"
+        risk = book.load(finding.code).is_risk and finding.severity != "info"
         if finding.gain is not None:
             to_be_had = finding.gain.expected_ns
         else:

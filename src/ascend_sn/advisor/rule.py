@@ -199,6 +199,8 @@ class Rule(msgspec.Struct, frozen=True):
         check: Yields claims, worst first; nothing where the pattern is not there.
         needs: Analyses without which it cannot look; the rule is then "not collected, turn on X".
         is_risk: Whether it sets its severity itself.
+        texts: Its texts by part, with `{placeholders}`, where they are not in the catalogues: for rules of users.
+        limits: Its thresholds by name, where they are not in `thresholds.toml`: for rules of users.
     """
 
     code: str
@@ -208,10 +210,12 @@ class Rule(msgspec.Struct, frozen=True):
     check: Callable[[Context], Iterable[Outcome]]
     needs: tuple[str, ...] = ()
     is_risk: bool = False
+    texts: Mapping[str, str] = msgspec.field(default_factory=dict)
+    limits: Mapping[str, float] = msgspec.field(default_factory=dict)
 
     def text(self, part: str) -> str:
-        """Return the id of one of its texts: title, message, advice, verify, why, not-when."""
-        return f"rule.{self.code.lower()}.{part}"
+        """Return the id of one of its texts: title, message, advice, verify, why, not-when; or the text it brings."""
+        return self.texts.get(part) or f"rule.{self.code.lower()}.{part}"
 
 
 class _Score(msgspec.Struct):

@@ -49,14 +49,18 @@ class Thresholds:
         return cls(_packaged())
 
     @classmethod
-    def in_force(cls, folder: Path, options: Iterable[str] = ()) -> Thresholds:
+    def in_force(
+        cls, folder: Path, options: Iterable[str] = (), own: Mapping[str, Mapping[str, float]] | None = None
+    ) -> Thresholds:
         """Return those of the package, with the file `ascend-sn.toml` of a folder and options of the command line.
+
+        `own` are the thresholds that rules of the user bring along, by code.
 
         Raises:
             UsageError: The file or an option sets something that is not there.
         """
         file = folder / FILE_NAME
-        found = cls.of_package()
+        found = cls.of_package().with_rules(own or {})
         return (found.with_file(file) if file.is_file() else found).with_options(options)
 
     @property
@@ -73,6 +77,10 @@ class Thresholds:
     def of(self, code: str) -> Limits:
         """Return those of one rule, or of `advisor`, which hold for all."""
         return Limits(self._tables.get(code, {}))
+
+    def with_rules(self, own: Mapping[str, Mapping[str, float]]) -> Thresholds:
+        """Return them with those that rules of the user bring along, as far as they are not there yet."""
+        return Thresholds({**own, **self._tables}, self.changed) if own else self
 
     def with_file(self, path: Path) -> Thresholds:
         """Return them with what a file sets in `[advisor.CODE]`.

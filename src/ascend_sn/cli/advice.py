@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ascend_sn.report.language import Language
 
 if TYPE_CHECKING:
+    from ascend_sn.advisor.rulebook import Rulebook
     from ascend_sn.advisor.thresholds import Thresholds
     from ascend_sn.report.document import Document
 
@@ -20,27 +21,25 @@ _LEVELS: Final = ("critical", "warning", "info")
 _PAGE: Final = ("title", "why", "advice", "verify", "not-when")
 
 
-def check_rule(name: str) -> str:
+def check_rule(name: str, book: Rulebook) -> str:
     """Return the code that the user means, or `all`.
 
     Raises:
         UnknownNameError: No rule of that code.
     """
-    from ascend_sn.advisor import rules
-
-    return ALL_RULES if name.lower() == ALL_RULES else rules.load(name.upper()).code
+    return ALL_RULES if name.lower() == ALL_RULES else book.load(name.upper()).code
 
 
-def print_explanation(document: Document, rule: str, thresholds: Thresholds, language: Language) -> None:
+def print_explanation(
+    document: Document, rule: str, book: Rulebook, thresholds: Thresholds, language: Language
+) -> None:
     """Write to standard output what a rule is and what it says of the run; of all rules what they say."""
     from ascend_sn.report.terminal_findings import write_explanation, write_explanations
 
     if rule == ALL_RULES:
         write_explanations(document, language, sys.stdout)
         return
-    from ascend_sn.advisor import rules
-
-    found = rules.load(rule)
+    found = book.load(rule)
     page = {part: language.outline(found.text(part)) for part in _PAGE}
     write_explanation(document, rule, page, thresholds.of(rule), language, sys.stdout)
 

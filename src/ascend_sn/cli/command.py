@@ -20,6 +20,7 @@ __all__ = [
     "language_of",
     "language_option",
     "redact_option",
+    "rules_option",
     "switch",
     "write_options",
 ]
@@ -111,6 +112,11 @@ def job_option() -> Decorator:
 def redact_option() -> Decorator:
     """`--redact`: stand-ins for paths, users and hosts."""
     return switch("--redact", help="cli.option.redact")
+
+
+def rules_option() -> Decorator:
+    """`--rules`: files or modules with rules of the user."""
+    return click.option("--rules", "rule_places", multiple=True, metavar="FILE", help="cli.option.rules")
 
 
 def language_option() -> Decorator:

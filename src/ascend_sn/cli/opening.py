@@ -123,12 +123,13 @@ def _document(
     elif selection.thresholds is not None and selection.thresholds.changed:
         rows += f"-{sha256(selection.thresholds.key.encode()).hexdigest()[:12]}"
     name = f"analyze-{chosen_job}-{language.code}-{rows}-{code_state()}.json"
-    kept = location.stored(name)
+    kept = None if selection.rules else location.stored(name)  # what rules of the user say depends on their code
     document = None if kept is None else _decoded(kept)
     if document is None:
         waiting.tell(language.text("say.analysing"))
         document = _assembled(location, language, selection, shown if len(jobs) > 1 else None, waiting, cache_dir)
-        location.keep(name, msgspec.json.encode(document))
+        if not selection.rules:
+            location.keep(name, msgspec.json.encode(document))
         if selection.advice:
             from ascend_sn.report.predictions import predictions_of
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from ascend_sn.cli.command import ANY_PATH, GuideCommand, common_options, job_option, redact_option
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, common_options, job_option, redact_option, rules_option
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import check_output, print_document, write_document
 from ascend_sn.errors import UsageError
@@ -24,6 +24,7 @@ DEFAULT_NAME: Final = "ascend-sn-report.html"
 @redact_option()
 @click.option("--output", type=ANY_PATH, metavar="FILE", help="cli.option.report-output")
 @click.option("--top-k", type=click.IntRange(min=1), metavar="N", help="cli.option.top-k")
+@rules_option()
 def report(
     *,
     paths: tuple[Path, ...],
@@ -33,19 +34,26 @@ def report(
     output: Path | None,
     output_format: str | None,
     top_k: int | None,
+    rule_places: tuple[str, ...],
     strict: bool,
     cache_dir: Path | None,
     language: Language,
 ) -> int:
     """Write the report of a run; exit 1 with `strict` when data are damaged."""
+    from ascend_sn.advisor.rulebook import Rulebook, rules_of
     from ascend_sn.advisor.thresholds import Thresholds
     from ascend_sn.report.views import View, selection_of
 
     named = input_of(paths, input_paths)
     target = output or _default_output(named)
     check_output(target)
+    book = Rulebook(rules_of(rule_places))
     view = View(top_k=top_k)
-    selection = selection_of(view=view, thresholds=Thresholds.in_force(Path.cwd()))
+    selection = selection_of(
+        view=view,
+        thresholds=Thresholds.in_force(Path.cwd(), own=book.limits),
+        rules=tuple(book.own.values()),
+    )
     document = document_of(named, language, cache_dir=cache_dir, selection=selection, job=job, redact=redact)
     write_document(document, target, language, view)
     if output_format == "json":

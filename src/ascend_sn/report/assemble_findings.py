@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from ascend_sn.advisor import rules
 from ascend_sn.advisor.advise import advise
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.finding import Finding, NotCollected, Plan, PricedGain, ReplayQuality, Suppressed
+from ascend_sn.advisor.rulebook import Rulebook
 from ascend_sn.report.document import Findings
 from ascend_sn.report.findings import (
     FindingEntry,
@@ -29,13 +29,14 @@ def findings_section(facts: Facts, language: Language, selection: Selection) -> 
     if not selection.advice:
         return Findings(collected=False, state="not_requested", reason="the advisor was not asked")
     thresholds = selection.thresholds
-    advice = advise(facts.run, thresholds=thresholds, facts=facts)
+    advice = advise(facts.run, thresholds=thresholds, facts=facts, rules=selection.rules)
+    book = Rulebook(selection.rules)
     return Findings(
         collected=True,
         state="collected" if advice.findings else "empty",
         rows=[_entry(finding, language) for finding in advice.findings],
         suppressed=[_suppressed(held, language) for held in advice.suppressed],
-        lacking=[_lacking(one, language) for one in advice.not_collected],
+        lacking=[_lacking(one, book, language) for one in advice.not_collected],
         quiet=list(advice.quiet),
         plan=None if advice.plan is None else _plan(advice.plan, language),
         replay=None if advice.replay is None else _replay(advice.replay, language),
@@ -98,11 +99,11 @@ def _gain(gain: PricedGain | None, language: Language) -> Gain | None:
     )
 
 
-def _lacking(one: NotCollected, language: Language) -> LackingRule:
+def _lacking(one: NotCollected, book: Rulebook, language: Language) -> LackingRule:
     return LackingRule(
         rule=one.code,
         topic=one.topic,
-        title=language.outline(rules.load(one.code).text("title")),
+        title=language.outline(book.load(one.code).text("title")),
         what=one.what,
         state=one.state,
         reason=one.reason,

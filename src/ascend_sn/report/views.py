@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeVar, get_args
 
 from ascend_sn.advisor.median_step import MedianStep
+from ascend_sn.advisor.rule import Rule
 from ascend_sn.advisor.thresholds import Thresholds
 
 __all__ = ["DEFAULT_TOP_K", "SECTIONS", "SectionName", "Selection", "View", "selection_of", "telling_ranks", "view_of"]
@@ -43,6 +44,7 @@ class Selection:
         details: Sections with what only a report or their own switch shows; the plain screen needs the critical path.
         advice: Whether the advisor looks at the run.
         thresholds: Thresholds of the advisor, where they are not those of the package.
+        rules: Rules of the user, beside those of the package.
     """
 
     top_k: int = DEFAULT_TOP_K
@@ -50,6 +52,7 @@ class Selection:
     details: frozenset[SectionName] = frozenset(SECTIONS)
     advice: bool = True
     thresholds: Thresholds | None = None
+    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ def selection_of(
     screen_only: bool = False,
     advice: bool = True,
     thresholds: Thresholds | None = None,
+    rules: tuple[Rule, ...] = (),
 ) -> Selection:
     """Return what a document must hold for a view.
 
@@ -92,6 +96,7 @@ def selection_of(
         screen_only: Only the screen shows it: nothing is worked out that it leaves out.
         advice: Whether the advisor looks at the run.
         thresholds: Thresholds of the advisor; default those of the package.
+        rules: Rules of the user, beside those of the package.
     """
     return Selection(
         top_k=view.top_k or DEFAULT_TOP_K,
@@ -99,6 +104,7 @@ def selection_of(
         details=view.sections if view.chosen or not screen_only else frozenset({"critical_path"}),
         advice=advice,
         thresholds=thresholds,
+        rules=rules,
     )
 
 
