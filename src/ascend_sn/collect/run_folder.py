@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 
@@ -19,33 +20,65 @@ _HOST_LENGTH = 64
 class RunFolder:
     """A folder with its two files, just created and empty.
 
+    A program may make a profiler per epoch: files are open only while they are written.
+
     Attributes:
         path: Absolute path of the folder.
-        names: File descriptor of `names.trace`.
-        trace: File descriptor of `train.trace`.
     """
 
-    __slots__ = ("_is_new", "names", "path", "trace")
+    __slots__ = ("_is_new", "_made", "_open", "path")
 
     def __init__(self, path: str, *, is_new: bool) -> None:
         self.path = path
         self._is_new = is_new
+        self._open: dict[str, int] = {}
+        self._made: dict[str, tuple[int, int]] = {}
         # Exclusive: two processes that find the same folder empty do not both get it.
-        self.trace = _create(os.path.join(path, TRACE_NAME))
+        self._create(TRACE_NAME)
         try:
-            self.names = _create(os.path.join(path, NAMES_NAME))
+            self._create(NAMES_NAME)
         except OSError:
-            os.close(self.trace)
+            self.close()
             os.unlink(os.path.join(path, TRACE_NAME))
             raise
 
+    @property
+    def trace(self) -> int:
+        """File descriptor of `train.trace`; raises OSError where the file is gone."""
+        return self._descriptor(TRACE_NAME)
+
+    @property
+    def names(self) -> int:
+        """File descriptor of `names.trace`; raises OSError where the file is gone."""
+        return self._descriptor(NAMES_NAME)
+
+    def close(self) -> None:
+        """Close both files; who writes again opens them."""
+        while self._open:
+            os.close(self._open.popitem()[1])
+
     def discard(self) -> None:
         """Take the files away again, and the folder when it was made for them."""
-        for name, descriptor in ((TRACE_NAME, self.trace), (NAMES_NAME, self.names)):
-            os.close(descriptor)
+        self.close()
+        for name in (TRACE_NAME, NAMES_NAME):
             os.unlink(os.path.join(self.path, name))
         if self._is_new:
             os.rmdir(self.path)
+
+    def _create(self, name: str) -> None:
+        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC
+        self._open[name] = descriptor = os.open(os.path.join(self.path, name), flags, 0o644)
+        self._made[name] = _identity(descriptor)
+
+    def _descriptor(self, name: str) -> int:
+        found = self._open.get(name)
+        if found is None:
+            found = os.open(os.path.join(self.path, name), os.O_RDWR | os.O_CLOEXEC)
+            if _identity(found) != self._made[name]:  # the folder was cleared, and somebody else records there
+                os.close(found)
+                raise FileNotFoundError(errno.ENOENT, "another file has taken its place", os.path.join(self.path, name))
+            self._open[name] = found
+        return found
 
 
 def create_run_folder(output: str, place: JobPlace, *, start_ns: int, host: str, pid: int) -> RunFolder:
@@ -95,5 +128,6 @@ def _folder_name(place: JobPlace, start_ns: int, host: str, pid: int) -> str:
     return f"{start}.{rest_ns // 1_000_000:03d}Z_{plain_host}_{pid}{rank}"
 
 
-def _create(path: str) -> int:
-    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o644)
+def _identity(descriptor: int) -> tuple[int, int]:
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino

@@ -73,8 +73,11 @@ class TraceWriter:
         self._trace_end = _write_at(self._folder.trace, self._take_bytes(), self._trace_end)
 
     def finish(self) -> None:
-        """Put the end-of-stream mark behind the last batch; a batch written later takes its place."""
-        _write_at(self._folder.trace, _END_OF_STREAM, self._trace_end)
+        """Put the end-of-stream mark behind the last batch and close the files; a batch written later opens them."""
+        try:
+            _write_at(self._folder.trace, _END_OF_STREAM, self._trace_end)
+        finally:
+            self._folder.close()
 
     def sync(self) -> None:
         """Wait until both files are on the disk."""
@@ -88,8 +91,7 @@ class TraceWriter:
     def close(self) -> None:
         """Close the files."""
         self.release()
-        os.close(self._folder.names)
-        os.close(self._folder.trace)
+        self._folder.close()
 
     def _take_bytes(self) -> bytes:
         data = self._bytes.getvalue()

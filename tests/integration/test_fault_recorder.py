@@ -1,0 +1,205 @@
+"""Recorders that are held, whose disk fills or closes under them, and recordings cut at any byte."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import ascend_sn
+from ascend.profiler import Profiler
+from ascend_sn.errors import AscendSnError
+from tests.unit.collect.recorded import rows, run_script, script_environment
+
+SPANS: Final = 40
+
+HELD = """
+import sys
+from ascend.profiler import Profiler
+profiler = Profiler(output_path=sys.argv[1], enable_memory=True)
+with profiler:
+    for number in range(100):
+        with profiler.op("before"):
+            pass
+    profiler.save()
+    print("held", flush=True)
+    sys.stdin.readline()
+    for number in range(100):
+        with profiler.op("after"):
+            pass
+print(profiler.fault_counts)
+"""
+
+
+def test_a_process_that_is_held_and_let_go_loses_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HELD, str(tmp_path / "run")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=script_environment()
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdin is not None
+        assert child.stdout.readline() == "held\n"
+        child.send_signal(signal.SIGSTOP)
+        os.waitpid(child.pid, os.WUNTRACED)
+        with ascend_sn.open(tmp_path / "run", cache_dir=tmp_path / "cache") as run:
+            held = run.sql("select name, count(*) from span group by name").fetchall()
+        child.send_signal(signal.SIGCONT)
+        said, _ = child.communicate("go on\n", timeout=60)
+
+    assert held == [("before", 100)]
+    assert (child.returncode, said) == (0, "{}\n")
+    with ascend_sn.open(tmp_path / "run", cache_dir=tmp_path / "cache") as run:
+        assert dict(run.sql("select name, count(*) from span group by name").fetchall()) == {
+            "before": 100,
+            "after": 100,
+        }
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 2 MiB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)], capture_output=True, check=False
+    )
+    if made.returncode:
+        pytest.skip("mounting a small file system needs the rights of root")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+FILLS = """
+import sys
+from ascend.profiler import Profiler
+profiler = Profiler(output_path=sys.argv[1])
+profiler.start()
+for _ in range(40_000):
+    with profiler.op("work"):
+        pass
+profiler.stop()
+print("trained")
+"""
+
+
+def test_a_disk_that_fills_costs_rows_that_are_counted_and_no_training(small_disk: Path, tmp_path: Path) -> None:
+    (small_disk / "other").write_bytes(b"x" * 100_000)
+
+    done = run_script(FILLS, small_disk / "run")
+
+    assert done.stdout == "trained\n"
+    with ascend_sn.open(small_disk / "run", cache_dir=tmp_path / "cache") as run:
+        ((spans,),) = run.sql("select count(*) from span where name = 'work'").fetchall()
+        told = dict(run.sql("select kind, sum(count)::bigint from damage group by kind").fetchall())
+    assert 0 < spans < 40_000
+    assert 40_000 <= spans + told["lost_rows"] < 40_100  # a few rows of the recorder's own find no room either
+
+
+CLOSED = """
+import os, sys
+from ascend.profiler import Profiler
+profiler = Profiler(output_path=sys.argv[1])
+with profiler, profiler.op("first"):
+    pass
+os.chmod(profiler.output_folder, 0)
+for name in ("names.trace", "train.trace"):
+    os.path.exists(os.path.join(sys.argv[1], name))
+with profiler.op("nowhere"):
+    pass
+profiler.save()
+os.chmod(sys.argv[1], 0o755)
+with profiler, profiler.op("second"):
+    pass
+print("trained")
+"""
+
+
+def test_rights_that_go_between_two_sessions_harm_no_training(tmp_path: Path) -> None:
+    done = run_script(CLOSED, tmp_path / "run")
+
+    assert done.stdout == "trained\n"
+    recorded = [row.name for folder in (tmp_path / "run").rglob("train.trace") for row in rows(folder.parent)]
+    assert {"first", "second"} <= set(recorded)
+
+
+TAKEN_AWAY = """
+import os, shutil, sys
+from ascend.profiler import Profiler
+profiler = Profiler(output_path=sys.argv[1])
+with profiler, profiler.op("first"):
+    pass
+shutil.rmtree(sys.argv[1])
+other = Profiler(output_path=sys.argv[1])
+with other, other.op("of another"):
+    pass
+profiler.save()
+with profiler, profiler.op("second"):
+    pass
+print("trained")
+"""
+
+
+def test_a_recording_that_took_the_place_of_another_is_never_written_into(tmp_path: Path) -> None:
+    done = run_script(TAKEN_AWAY, tmp_path / "run")
+
+    assert done.stdout == "trained\n"
+    assert [row.name for row in rows(tmp_path / "run") if row.name in ("first", "of another", "second")] == [
+        "of another"
+    ]
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two batches of spans with names of their own, ended in an orderly way."""
+    folder = tmp_path_factory.mktemp("cut") / "run"
+    with Profiler(output_path=folder) as profiler:
+        for number in range(SPANS):
+            with profiler.op(f"work {number}"):
+                pass
+            if number == SPANS // 2 - 1:
+                profiler.save()
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cut", ["train.trace", "names.trace"])
+def test_a_recording_cut_at_any_byte_is_refused_in_words_or_gives_a_beginning(
+    recording: Path, tmp_path: Path, cut: str
+) -> None:
+    whole = (recording / cut).read_bytes()
+    expected = [f"work {number}" for number in range(SPANS)]
+    folder = Path(shutil.copytree(recording, tmp_path / "run"))
+    last = 0
+    for size in range(len(whole) + 1):
+        (folder / cut).write_bytes(whole[:size])
+        names = spans_of(folder)
+        if cut == "train.trace":
+            assert names == expected[: len(names)], size
+            assert len(names) >= last, size
+            last = len(names)
+        else:  # the rows are whole: each has its own name, or one that says that it is lost
+            assert len(names) == SPANS, size
+            assert all(name == own or name.startswith("name ") for name, own in zip(names, expected, strict=True)), size
+    assert spans_of(folder) == expected
+
+
+def spans_of(folder: Path) -> list[str]:
+    """Names of the spans by time; none where the recording is refused in words."""
+    from ascend_sn.formats.discover import discover
+
+    try:
+        (source,) = discover(folder).sources
+        (capture,) = source.reader.read(source)
+    except AscendSnError:
+        return []
+    found = capture.rows("span").to_dicts()
+    return [str(row["name"]) for row in sorted(found, key=lambda row: row["ts_ns"])]
