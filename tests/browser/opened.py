@@ -13,11 +13,12 @@ __all__ = ["Opened", "opened"]
 
 @dataclass
 class Opened:
-    """The page, errors that it told, and everything that it asked for beyond itself."""
+    """The page, errors that it told, what it asked for beyond itself, and what was not answered yet."""
 
     page: Any
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+    unanswered: list[str] = field(default_factory=list)
 
     def refuse(self, dialog: Any) -> None:
         """A report asks nothing of its reader: a dialog is an error."""

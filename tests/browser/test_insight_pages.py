@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from duckdb import DuckDBPyConnection
 from playwright.sync_api import expect
 
 from tests.browser.opened import Opened
-from tests.browser.viewing import state, viewing, visited
+from tests.browser.viewing import await_that, state, viewing, visited
 from tests.shared_data import requires_shared, shared_path
 from tests.timeline import insert, timeline
 from tests.unit.insight.drawn_runs import write_run
@@ -104,11 +103,11 @@ def shown(found: Opened, place: str) -> None:
     """Go to a place of the page and wait until everything on it is there."""
     found.page.evaluate("place => { location.hash = place }", place)
     page = place.removeprefix("#/").partition("?")[0]
-    found.page.wait_for_function("page => window.__ascendSn.route().page === page", arg=page)
-    found.page.wait_for_function(_THERE, timeout=120_000)
+    await_that(found, "page => window.__ascendSn.route().page === page", page)
+    await_that(found, _THERE)
     for _ in range(2):  # what comes into sight makes the page longer
         found.page.evaluate(_SCROLLED)
-        found.page.wait_for_function(_SETTLED, timeout=60_000)
+        await_that(found, _SETTLED)
 
 
 def column(found: Opened, card: str, title: str) -> list[str]:
@@ -188,7 +187,7 @@ def test_pages_are_reached_by_keys_alone(chromium: Any, drawn: str) -> None:
         for letter, place in zip("pcmfdho", pages, strict=True):
             found.page.keyboard.press("g")
             found.page.keyboard.press(letter)
-            found.page.wait_for_function("place => window.__ascendSn.route().page === place", arg=place)
+            await_that(found, "place => window.__ascendSn.route().page === place", place)
         found.page.keyboard.press("?")
         helped = found.page.locator("dialog[open]").inner_text()
         found.page.keyboard.press("Escape")
@@ -257,7 +256,7 @@ def test_a_row_leads_to_its_slice(chromium: Any, drawn: str) -> None:
         found.page.locator("main input[type=search]").fill("d")
         expect(found.page.locator("main tbody tr")).to_have_count(1)
         found.page.locator("td.act a").click()
-        found.page.wait_for_function("() => window.__ascendSn.timeline?.()?.pick?.ref?.name === 'D'", timeout=60_000)
+        await_that(found, "() => window.__ascendSn.timeline?.()?.pick?.ref?.name === 'D'")
         ref = state(found)["pick"]["ref"]
 
     assert (ref["profile_id"], ref["start"], ref["dur"]) == (1, 15, 1)
@@ -318,7 +317,7 @@ def test_a_range_of_the_curve_is_chosen_by_the_wheel(chromium: Any, torch_npu: s
         found.page.keyboard.down("Control")
         found.page.mouse.wheel(0, -400)
         found.page.keyboard.up("Control")
-        found.page.wait_for_function("() => /from=\\d+/.test(location.hash)")
+        await_that(found, "() => /from=\\d+/.test(location.hash)")
         expect(found.page.get_by_role("button", name="Whole curve")).to_be_visible()
 
 
@@ -348,16 +347,33 @@ def test_findings_say_gain_evidence_and_what_to_do(chromium: Any, torch_npu: str
         titles = cards.locator("h2").all_inner_texts()
         advice = cards.locator(".advice dd:nth-of-type(1)").all_inner_texts()
         priced = [text for text in cards.locator(".worth").all_inner_texts() if text.startswith("Gain")]
-        link = cards.first.get_by_role("link", name="Show on timeline")
-        expect(link).to_have_attribute("href", re.compile(r"t=\d+"))  # once it is known where the step lies
-        link.click()
-        found.page.wait_for_function("() => window.__ascendSn.timeline?.()?.frames > 0", timeout=60_000)
+        cards.first.get_by_role("link", name="Show on timeline").click()  # a link once it is known where the step lies
+        await_that(found, "() => window.__ascendSn.timeline?.()?.frames > 0")
         span = state(found)["span"]
 
     assert [row["title"] in title for row, title in zip(rows, titles, strict=True)] == [True] * len(rows)
     assert advice == [row["suggestion"] for row in rows]
     assert len(priced) == len([row for row in rows if row["gain"]])
     assert span["to"] - span["from"] == pytest.approx(155_985_800, rel=0.01)  # the step of rank 0
+
+
+@requires_shared
+def test_a_finding_leads_nowhere_before_its_place_is_known(chromium: Any, torch_npu: str) -> None:
+    held: list[Any] = []
+    with visited(chromium, torch_npu, "#/health") as found:
+        found.page.route("**/api/v1/runs/a/steps", lambda route: held.append(route))
+        found.page.evaluate("() => { location.hash = '#/findings' }")
+        card = found.page.locator("article.finding").first
+        card.get_by_text("Show on timeline").wait_for()
+        await_that(found, "() => performance.getEntriesByType('resource').some(one => one.name.endsWith('/tracks'))")
+        links_before = card.get_by_role("link", name="Show on timeline").count()
+        held[0].continue_()
+        address = card.get_by_role("link", name="Show on timeline").get_attribute("href")
+
+    assert links_before == 0
+    assert address is not None
+    begin, _, end = address.partition("t=")[2].partition("&")[0].partition(":")
+    assert float(end) - float(begin) == pytest.approx(155_985_800, rel=0.01)  # the step of rank 0
 
 
 def test_what_cannot_be_read_says_so(chromium: Any, tmp_path: Path) -> None:

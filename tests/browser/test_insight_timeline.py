@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.opened import Opened
-from tests.browser.viewing import idle, state, viewing, visited
+from tests.browser.viewing import await_that, idle, state, viewing, visited
 from tests.shared_data import requires_shared, shared_path
 from tests.unit.formats.kineto.traces import annotation, kernel, launch, operator, write
 
@@ -69,8 +69,8 @@ def press(found: Opened, *keys: str) -> None:
 def searched(found: Opened, text: str) -> None:
     found.page.keyboard.press("/")
     found.page.locator("input[type=search].tl-field:focus").fill(text)
-    found.page.wait_for_function(
-        "text => window.__ascendSn.timeline().searched === text && !window.__ascendSn.timeline().busy", arg=text
+    await_that(
+        found, "text => window.__ascendSn.timeline().searched === text && !window.__ascendSn.timeline().busy", text
     )
 
 
@@ -262,13 +262,14 @@ def test_an_address_shows_the_same_to_somebody_else(chromium: Any, drawn: str) -
         searched(found, "add_kernel")
         press(found, "Enter", "Escape", "p", "m", "w")
         before = state(found)
-        found.page.wait_for_function(
+        await_that(
+            found,
             """from => {
               const given = new URLSearchParams(location.hash.split('?')[1]);
               return ['t', 'slice', 'range', 'pin'].every(name => given.has(name))
                 && Math.abs(Number(given.get('t').split(':')[0]) - from) < 0.01;
             }""",
-            arg=before["span"]["from"],
+            before["span"]["from"],
         )
         place = found.page.evaluate("location.hash")
     with visited(chromium, drawn, place) as found:
@@ -293,7 +294,7 @@ def test_a_row_that_is_gone_is_said_and_the_page_works(chromium: Any, drawn: str
         said = found.page.locator("main [role=alert]").inner_text()
         searched(found, "add_kernel")
         press(found, "Enter", "Escape", "p")
-        found.page.wait_for_function("() => location.hash.includes('pin=')")
+        await_that(found, "() => location.hash.includes('pin=')")
 
     assert "no row of this key" in said
 
@@ -367,7 +368,7 @@ def test_a_collective_leads_to_the_other_rank_and_ranks_meet_at_its_end(chromium
         other = state(found)
         found.page.locator("summary", has_text="Align").click()
         found.page.get_by_label("At the chosen collective").check()
-        found.page.wait_for_function("() => location.hash.includes('align=collective')")
+        await_that(found, "() => location.hash.includes('align=collective')")
         places = state(found)["places"]
 
     one, two = first["pick"]["ref"], other["pick"]["ref"]
@@ -381,7 +382,7 @@ def test_a_rank_is_moved_so_that_two_slices_begin_together(chromium: Any, two_ra
         base = state(found)["pick"]["ref"]
         press(found, "l")
         found.page.evaluate("() => { location.hash = '#/timeline?find=kernel:1:20&frame=1' }")
-        found.page.wait_for_function("() => window.__ascendSn.timeline().pick.ref.profile_id === 1")
+        await_that(found, "() => window.__ascendSn.timeline().pick.ref.profile_id === 1")
         moved = state(found)["pick"]["ref"]
         press(found, "l")
         places = state(found)["places"]
@@ -407,7 +408,7 @@ def test_two_runs_meet_at_their_first_step_and_tell_what_got_slower(chromium: An
         told = state(found)
         runs = found.page.locator(".tl-heading.level-0 .tl-label").all_inner_texts()
         stream = lane_of(found, "Stream 7")
-        found.page.wait_for_function("() => window.__ascendSn.timeline().changed > 0")
+        await_that(found, "() => window.__ascendSn.timeline().changed > 0")
         box = found.page.locator(f"[data-lane='{stream}']").bounding_box()
         found.page.mouse.move(place_of(found, told, told["places"]["a.0"] + 25 * US), box["y"] + 8)
         tip = found.page.locator(".tl-tip").inner_text()

@@ -12,12 +12,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
+from playwright.sync_api import TimeoutError
+
 from tests.browser.opened import Opened
 
-__all__ = ["idle", "state", "viewing", "visited"]
+__all__ = ["await_that", "idle", "state", "viewing", "visited"]
 
 _READY = "() => window.__ascendSn?.session?.()?.runs.every(run => run.state === 'ready')"
 _IDLE = "() => { const now = window.__ascendSn?.timeline?.(); return !!now && now.frames > 0 && !now.busy; }"
+
+_PATIENCE_MS = 120_000
 
 
 @contextmanager
@@ -53,18 +58,39 @@ def visited(browser: Any, url: str, place: str = "#/timeline", **options: Any) -
         "request",
         lambda request: found.requests.append(request.url) if not request.url.startswith((origin, "blob:")) else None,
     )
-    page.goto(url)
-    page.wait_for_function(_READY, timeout=120_000)
-    page.evaluate("place => { location.hash = place }", place)
-    if place.startswith("#/timeline"):
-        idle(found)
-    yield found
-    context.close()
+    page.on("request", lambda request: found.unanswered.append(request.url))
+    for ended in ("requestfinished", "requestfailed"):
+        page.on(ended, lambda request: found.unanswered.remove(request.url))
+    try:
+        page.goto(url)
+        await_that(found, _READY)
+        page.evaluate("place => { location.hash = place }", place)
+        if place.startswith("#/timeline"):
+            idle(found)
+        yield found
+    finally:
+        context.close()
+
+
+def await_that(found: Opened, condition: str, arg: object = None) -> None:
+    """Wait until a condition in JavaScript holds; where it never does, say what the page shows and still waits for.
+
+    It is asked in intervals and not with every frame: a page that draws nothing may have no frames.
+    """
+    try:
+        found.page.wait_for_function(condition, arg=arg, timeout=_PATIENCE_MS, polling=50)
+    except TimeoutError as error:
+        shows = found.page.evaluate("() => document.querySelector('main')?.innerText?.slice(0, 600)")
+        place = found.page.url.partition("#")[2]
+        pytest.fail(
+            f"{condition.strip()} ({arg}): never within {_PATIENCE_MS / 1000:g} s at {place}; "
+            f"unanswered: {found.unanswered}; errors: {found.errors}; the page shows: {shows!r}; ({error})"
+        )
 
 
 def idle(found: Opened) -> None:
     """Wait until the timeline is drawn and waits for nothing."""
-    found.page.wait_for_function(_IDLE, timeout=60_000)
+    await_that(found, _IDLE)
 
 
 def state(found: Opened) -> dict[str, Any]:

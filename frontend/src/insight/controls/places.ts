@@ -22,6 +22,8 @@ interface PlacedStep {
 }
 
 export interface Places {
+  /** Whether the server has said where everything lies, or that it cannot: a place told earlier may be a wrong one. */
+  settled: boolean;
   profiles: readonly PlacedProfile[];
   steps: readonly PlacedStep[];
 }
@@ -29,11 +31,19 @@ export interface Places {
 export function usePlaces(run: string): Places {
   const tracks = useAsked<{ profiles: PlacedProfile[] }>(runPath(run, "tracks"), {}, true);
   const steps = useAsked<PlacedStep[]>(runPath(run, "steps"), {}, true);
-  return { profiles: tracks.value?.profiles ?? [], steps: steps.value ?? [] };
+  return {
+    settled: [tracks, steps].every((one) => one.value !== null || one.error !== null),
+    profiles: tracks.value?.profiles ?? [],
+    steps: steps.value ?? [],
+  };
 }
 
-/** Address of the time that a finding is about: that of its evidence, else its step, else the step that stands for the rank. */
-export function findingHref(places: Places, document: Document, location: Location, evidence: readonly Evidence[]): string {
+/**
+ * Address of the time that a finding is about: that of its evidence, else its step, else the step that stands for the rank.
+ * Undefined until that is known.
+ */
+export function findingHref(places: Places, document: Document, location: Location, evidence: readonly Evidence[]): string | undefined {
+  if (!places.settled) return undefined;
   return href("timeline", { ...windowOf(places, document, location, evidence), text: location.names?.[0] });
 }
 
