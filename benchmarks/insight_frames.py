@@ -110,6 +110,7 @@ def place(page: Any, share: float | None) -> None:
     """Show a part of the capture in its middle, or all of it."""
     page.keyboard.press("0")
     page.wait_for_function(IDLE)
+    page.wait_for_function("() => !location.hash.includes('t=')")  # the same address again would change nothing
     if share is None:
         return
     span = page.evaluate("() => window.__ascendSn.timeline().span")

@@ -138,7 +138,7 @@ def test_every_page_opens_without_errors_and_asks_no_one_else(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("sample", [SAMPLES[0], SAMPLES[1], SAMPLES[3]])
+@pytest.mark.parametrize("sample", SAMPLES)
 def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
     chromium: Any, axe: str, sample: str, scheme: str, request: pytest.FixtureRequest
 ) -> None:
@@ -360,12 +360,15 @@ def test_findings_say_gain_evidence_and_what_to_do(chromium: Any, torch_npu: str
 @requires_shared
 def test_a_finding_leads_nowhere_before_its_place_is_known(chromium: Any, torch_npu: str) -> None:
     held: list[Any] = []
-    with visited(chromium, torch_npu, "#/health") as found:
+    with visited(chromium, torch_npu, "#/health") as first:  # for the cookie
+        found = Opened(first.page.context.new_page())
         found.page.route("**/api/v1/runs/a/steps", lambda route: held.append(route))
-        found.page.evaluate("() => { location.hash = '#/findings' }")
+        found.page.goto(f"{torch_npu.partition('?')[0]}#/findings")
         card = found.page.locator("article.finding").first
         card.get_by_text("Show on timeline").wait_for()
         await_that(found, "() => performance.getEntriesByType('resource').some(one => one.name.endsWith('/tracks'))")
+        while not held:
+            found.page.wait_for_timeout(10)
         links_before = card.get_by_role("link", name="Show on timeline").count()
         held[0].continue_()
         address = card.get_by_role("link", name="Show on timeline").get_attribute("href")
@@ -374,6 +377,52 @@ def test_a_finding_leads_nowhere_before_its_place_is_known(chromium: Any, torch_
     assert address is not None
     begin, _, end = address.partition("t=")[2].partition("&")[0].partition(":")
     assert float(end) - float(begin) == pytest.approx(155_985_800, rel=0.01)  # the step of rank 0
+
+
+_GATED = """
+    (() => {
+      const gate = window.__gate = { open: true, waiting: [] };
+      for (const name of ['requestAnimationFrame', 'setTimeout']) {
+        const real = window[name].bind(window);
+        const later = (...call) => { gate.waiting.push(() => real(...call)); return 0; };
+        window[name] = (...call) => gate.open ? real(...call) : later(...call);
+      }
+      const ask = window.fetch.bind(window);
+      window.fetch = (address, how) => ask(address, { ...how, signal: undefined });
+    })()
+"""
+_CHANGED = """
+    async () => {
+      window.__gate.open = false;
+      const changed = new Promise(done => addEventListener('hashchange', done, { once: true }));
+      location.hash = '#/memory';
+      await changed;
+    }
+"""
+_OPENED = "() => { window.__gate.open = true; window.__gate.waiting.splice(0).forEach(one => one()); }"
+
+
+def test_an_answer_that_comes_between_two_pages_is_shown(chromium: Any, drawn: str) -> None:
+    """The page that asked is gone, too late to break its request off; the next one is drawn, and about to ask."""
+    held: list[Any] = []
+    with visited(chromium, drawn, "#/health") as found:  # for the cookie
+        page = found.page.context.new_page()
+        page.add_init_script(_GATED)
+        page.route("**/api/v1/runs/a/document*", lambda route: held.append(route))
+        page.goto(f"{drawn.partition('?')[0]}#/overview")
+        while not held:
+            page.wait_for_timeout(10)
+        page.evaluate(_CHANGED)
+        asked = len(held)
+        with page.expect_event("requestfinished", lambda request: "/document" in request.url):
+            held[0].continue_()
+        page.evaluate("async () => { for (let turn = 0; turn < 100; turn++) await null; }")
+        page.evaluate(_OPENED)
+        await_that(Opened(page), _THERE)
+        heading = page.locator("main h1, main h2").first.inner_text()
+
+    assert heading
+    assert len(held) == asked
 
 
 def test_what_cannot_be_read_says_so(chromium: Any, tmp_path: Path) -> None:

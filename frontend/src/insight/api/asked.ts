@@ -34,7 +34,12 @@ export function useAsked<T>(path: string | null, query: Query = {}, keep = false
   const [turn, setTurn] = useState(0);
   const again = useCallback(() => setTurn((before) => before + 1), []);
   useEffect(() => {
-    if (path === null || kept.has(address)) return undefined;
+    if (path === null) return undefined;
+    if (kept.has(address)) {
+      // It may have come since this was drawn: another component had asked for the same.
+      setAnswer((before) => (before.address === address ? before : { address, value: kept.get(address), error: null }));
+      return undefined;
+    }
     const stop = new AbortController();
     let retry = 0;
     getJson<T>(path, query, stop.signal).then(
