@@ -119,7 +119,9 @@ def test_a_wrong_token_sees_nothing_and_the_right_one_enters_once(drawn: Path, s
     entered = viewed.raw(f"GET /?token={viewed.token} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
 
     assert {status for status, _ in wrong} == {403}
-    assert {content for _, content in wrong} == {b"no access: open the address that `ascend-sn view` printed\n"}
+    said = "no access: open the address that `ascend-sn view` printed"
+    assert [content for _, content in wrong[::2]] == [f"{said}\n".encode()] * 2
+    assert json.loads(wrong[1][1])["error"]["message"] == said  # the API says everything in JSON
     assert entered.startswith(b"HTTP/1.1 303")
     assert b"HttpOnly" in entered
 

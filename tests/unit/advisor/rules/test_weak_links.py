@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import pytest
 from duckdb import DuckDBPyConnection
 
@@ -26,9 +28,11 @@ def test_links_below_the_threshold_are_found_and_priced() -> None:
     assert finding.message.params["bandwidth_ratio"] == pytest.approx(0.25)
     assert finding.gain is not None
     assert finding.gain.expected_ns == 13_750_000
-    # At 60 % 8.33 ms, at 100 % 5 ms; both bounds hold the 3 % by which two runs of one program differ.
-    assert finding.gain.low_ns == pytest.approx(100 * MS - 1.03 * (80 + 20 * 0.25 / 0.6) * MS, abs=2)
-    assert finding.gain.high_ns == pytest.approx(100 * MS - 0.97 * 85 * MS, abs=2)
+    # At 60 % 8.33 ms, at 100 % 5 ms. Both bounds hold the 3 % by which two runs of one program differ, and for a step
+    # that is shorter than the 100 ms more of its length: 3 % of the root of both lengths.
+    longest, shortest = 80 + 20 * 0.25 / 0.6, 85
+    assert finding.gain.low_ns == pytest.approx((100 - longest - 0.03 * sqrt(100 * longest)) * MS, abs=2)
+    assert finding.gain.high_ns == pytest.approx((100 - shortest + 0.03 * sqrt(100 * shortest)) * MS, abs=2)
 
 
 @pytest.mark.parametrize(("speed", "is_found"), [(6.9, True), (7.0, False), (7.1, False)])
