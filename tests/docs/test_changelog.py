@@ -1,0 +1,45 @@
+"""The change log is made of the fragments, and keeps what was released."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scripts.changelog import changelog, fragments, items
+from tests.docs.blocks import REPOSITORY
+
+
+def test_a_fragment_is_its_paragraphs_and_list_items() -> None:
+    assert items("One\nchange.\n\nAnother.\n- A third,\n  told at length.\n") == [
+        "One change.",
+        "Another.",
+        "A third, told at length.",
+    ]
+
+
+def test_changes_are_grouped_by_kind_and_follow_the_number_of_their_issue(tmp_path: Path) -> None:
+    for name, text in {
+        "10.added.md": "Ten.",
+        "2.added.md": "Two.",
+        "2.fixed.md": "- Mended.",
+        "README.md": "x",
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    made = changelog("", "Unreleased", fragments(tmp_path))
+
+    assert made.endswith("## Unreleased\n\n### Added\n\n- Two.\n- Ten.\n\n### Fixed\n\n- Mended.\n")
+
+
+def test_releases_stay_and_the_unreleased_section_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "3.changed.md").write_text("New.", encoding="utf-8")
+    before = "# Changes\n\n## Unreleased\n\n- Old.\n\n## 0.1.0 (2026-01-01)\n\n### Added\n\n- First.\n"
+
+    made = changelog(before, "0.2.0 (2026-02-02)", fragments(tmp_path))
+
+    assert made.split("## ", 1)[1] == (
+        "0.2.0 (2026-02-02)\n\n### Changed\n\n- New.\n\n## 0.1.0 (2026-01-01)\n\n### Added\n\n- First.\n"
+    )
+
+
+def test_the_repository_has_a_change_log_with_a_section_of_what_is_to_come() -> None:
+    assert "\n## Unreleased\n" in (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
