@@ -127,7 +127,8 @@ def tables_page() -> str:
 
 def _table_section(table: Table) -> str:
     rows = [(f"`{column.name}`", column.type, _unit(column.name), column.doc) for column in table.columns[2:]]
-    return f"## {table.name}\n\nOne row is {table.row}.\n\n{_grid(('column', 'type', 'unit', 'meaning'), rows)}"
+    needed = f" A reader gives {', '.join(f'`{name}`' for name in table.needed)} in every row." if table.needed else ""
+    return f"## {table.name}\n\nOne row is {table.row}.{needed}\n\n{_grid(('column', 'type', 'unit', 'meaning'), rows)}"
 
 
 def page_tables_page() -> str:

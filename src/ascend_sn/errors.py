@@ -27,6 +27,7 @@ __all__ = [
     "ProfilerPathError",
     "ProfilerStateError",
     "QueryError",
+    "ReaderError",
     "RunVersionError",
     "StoreError",
     "UnknownNameError",
@@ -101,6 +102,10 @@ class NotParsedError(InputError):
 
 class JsonTextError(AscendSnError):
     """A text that should be JSON and is not; the message says where it breaks."""
+
+
+class ReaderError(AscendSnError):
+    """A reader of another package that cannot be used; the message names its entry point."""
 
 
 class NotCollectedError(AscendSnError):

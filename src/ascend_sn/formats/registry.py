@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import Final, overload
+from typing import TYPE_CHECKING, Final, overload
 
+from ascend_sn.errors import ReaderError
 from ascend_sn.formats.reader import Reader
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["READERS", "Readers"]
 
@@ -45,7 +49,7 @@ class Readers(Sequence[Reader]):
     def _added(self) -> tuple[Reader, ...]:
         from importlib.metadata import entry_points
 
-        return tuple(entry.load() for entry in entry_points(group=ENTRY_POINT_GROUP))
+        return tuple(_loaded(entry) for entry in entry_points(group=ENTRY_POINT_GROUP))
 
     def __len__(self) -> int:
         return len(_PLACES) + len(self._added)
@@ -63,6 +67,22 @@ class Readers(Sequence[Reader]):
         reader = getattr(import_module(f"ascend_sn.formats.{module}"), name)
         assert isinstance(reader, Reader)
         return reader
+
+
+def _loaded(entry: EntryPoint) -> Reader:
+    """Return the reader of another package.
+
+    Raises:
+        ReaderError: It cannot be imported, or is no reader.
+    """
+    place = f"the reader {entry.name!r} of {ENTRY_POINT_GROUP} ({entry.value})"
+    try:
+        reader = entry.load()
+    except (ImportError, SyntaxError, NameError, AttributeError, TypeError, ValueError, OSError) as error:
+        raise ReaderError(f"{place} cannot be imported: {error}; repair or uninstall its package") from error
+    if not isinstance(reader, Reader):
+        raise ReaderError(f"{place} is no Reader but {type(reader).__name__}; repair or uninstall its package")
+    return reader
 
 
 READERS: Final = Readers()

@@ -37,11 +37,15 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """One table: `row` says what one row is; any column but `profile_id` may be null (not collected)."""
+    """One table: `row` says what one row is; any column may be null (not collected), but `profile_id` and the `needed`.
+
+    A reader gives the needed ones in every row, see `store.needed_columns`.
+    """
 
     name: str
     row: str
     columns: tuple[Column, ...]
+    needed: tuple[str, ...] = ()
 
     def column(self, name: str) -> Column:
         """Return a column by name; KeyError when the table has none of that name."""
@@ -65,12 +69,12 @@ def ddl(table: Table) -> str:
     return f"create table {table.name} (\n{columns}\n)"
 
 
-def _table(name: str, row: str, *columns: Column) -> Table:
+def _table(name: str, row: str, *columns: Column, needed: tuple[str, ...] = ()) -> Table:
     identity = (
         Column("profile_id", "int32", "The captured process; dense in the run."),
         Column("rank", "int32", "Position in the job; null when it is not known."),
     )
-    return Table(name, row, identity + columns)
+    return Table(name, row, identity + columns, needed)
 
 
 def _int(name: str, doc: str) -> Column:
@@ -130,6 +134,7 @@ STEP = _table(
     _TS,
     _int("dur_ns", "Wall time between the marks."),
     _text("origin", "What marked it: mark, optimizer, data loader, inferred."),
+    needed=("step_id", "ts_ns", "dur_ns", "origin"),
 )
 
 OPERATOR = _table(
@@ -152,6 +157,7 @@ OPERATOR = _table(
     _int("input_bytes", "Bytes of the inputs."),
     _int("output_bytes", "Bytes of the outputs."),
     _int("stack_id", "Call stack."),
+    needed=("operator_id", "name", "ts_ns", "dur_ns"),
 )
 
 HOST_CALL = _table(
@@ -164,6 +170,7 @@ HOST_CALL = _table(
     _TS,
     _DUR,
     _text("connection", "The source's own id that ties it to device work; text, may exceed 64 bits."),
+    needed=("host_call_id", "name", "ts_ns", "dur_ns"),
 )
 
 KERNEL = _table(
@@ -192,6 +199,7 @@ KERNEL = _table(
     _text("output_formats", "As input_formats."),
     _text("copy_direction", "h2d, d2h, d2d, h2h, for copies."),
     _int("size_bytes", "Bytes moved, for copies."),
+    needed=("kernel_id", "name", "kind", "ts_ns", "dur_ns"),
 )
 
 KERNEL_METRIC = _table(
@@ -220,6 +228,7 @@ COLLECTIVE = _table(
     _int("transit_ns", "Bytes are moving; null where not recorded."),
     _int("idle_ns", "Neither waiting nor moving: dur - wait - transit."),
     _text("method", "Where the parts come from: recorded, members; null: they are unknown."),
+    needed=("collective_id", "op", "ts_ns", "dur_ns"),
 )
 
 COMM_TASK = _table(
@@ -267,6 +276,7 @@ MEMORY_EVENT = _table(
     _int("allocated_bytes", "Allocated after the event."),
     _int("reserved_bytes", "Reserved after the event."),
     _int("active_bytes", "Active after the event."),
+    needed=("kind", "size_bytes"),
 )
 
 MEMORY_SAMPLE = _table(
@@ -277,6 +287,7 @@ MEMORY_SAMPLE = _table(
     _int("allocated_bytes", "Allocated."),
     _int("reserved_bytes", "Reserved."),
     _int("active_bytes", "Active."),
+    needed=("ts_ns", "component"),
 )
 
 COUNTER = _table(
@@ -286,6 +297,7 @@ COUNTER = _table(
     _text("unit", "Unit as recorded."),
     _TS,
     _real("value", "Value."),
+    needed=("name", "ts_ns"),
 )
 
 SPAN = _table(
@@ -299,6 +311,7 @@ SPAN = _table(
     _TS,
     _DUR,
     Column("depth", "int32", "Nesting depth."),
+    needed=("span_id", "name", "ts_ns", "dur_ns"),
 )
 
 METRIC = _table(
@@ -308,6 +321,7 @@ METRIC = _table(
     _int("step", "Step number; null outside a step."),
     _TS,
     _real("value", "Value."),
+    needed=("name",),
 )
 
 FLOW = _table(

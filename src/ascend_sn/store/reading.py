@@ -16,6 +16,7 @@ from ascend_sn.model.capture import Capture
 from ascend_sn.model.ledger import coverage_rows
 from ascend_sn.model.manifest import ManifestProfile
 from ascend_sn.model.rows import Rows
+from ascend_sn.store.needed_columns import check_needed
 from ascend_sn.store.parquet import connected, released, write_parquet
 from ascend_sn.store.repeated_spans import REPEATING_PART, without_repeated
 
@@ -64,6 +65,8 @@ def read_source(task: ReadSource) -> SourceRead:
     shutil.rmtree(task.place, ignore_errors=True)
     try:
         captures = task.source.reader.read(task.source)
+        for capture in captures:
+            check_needed(capture, task.source.path)
     except InputError as error:
         return SourceRead([], error)
     db = connected(task.row_estimate)
