@@ -11,11 +11,11 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_options, job_option, language_option
+from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_options, job_option, language_option, redact_option
 from ascend_sn.cli.opening import input_of
 from ascend_sn.cli.starting import started
 from ascend_sn.errors import AscendSnError, InputError, UsageError
@@ -25,6 +25,9 @@ from ascend_sn.store.input import Input
 
 if TYPE_CHECKING:
     from ascend_sn.insight.runs import ServedRun
+    from ascend_sn.insight.stand_ins import StandIns
+
+_Document = TypeVar("_Document")
 
 SCHEMA: Final = "ascend-sn/view/1"
 
@@ -47,6 +50,7 @@ _PATIENCE_S: Final = 1.0
 @click.option("--history", metavar="PLACE", help="cli.option.view-history")
 @click.option("--format", "output_format", type=click.Choice(("text", "json")), help="cli.option.format")
 @job_option()
+@redact_option()
 @click.option("--cache-dir", type=ANY_PATH, metavar="DIR", help="cli.option.cache-dir")
 @language_option()
 def view(
@@ -62,6 +66,7 @@ def view(
     history: str | None,
     output_format: str | None,
     job: str | None,
+    redact: bool,
     cache_dir: Path | None,
     language: Language,
 ) -> int:
@@ -94,13 +99,17 @@ def view(
             words += [] if value is None else [option, str(value)]
         idle_minutes = _IDLE_MINUTES if idle_exit is None else idle_exit
         words += ["--idle-exit", str(idle_minutes), *(["--no-browser"] if no_browser else [])]
+        words += ["--redact"] if redact else []
         _print(started(words), output_format, language, idle_minutes)
         return 0
     from ascend_sn.insight.app import application
     from ascend_sn.insight.runs import Served
     from ascend_sn.insight.serve import listening, serve
+    from ascend_sn.insight.stand_ins import StandIns
 
-    served = Served(named, Documents(cache_dir), cache_dir=cache_dir, job=job, history=history)
+    stand_ins = StandIns(named) if redact else None
+    documents = Documents(cache_dir, stand_ins)
+    served = Served(named, documents, cache_dir=cache_dir, job=job, history=history, stand_ins=stand_ins)
     at = listening(host, port, base_url)
 
     def ready() -> None:
@@ -176,8 +185,9 @@ def _print(where: Mapping[str, Any], output_format: str | None, language: Langua
 class Documents:
     """What the commands `analyze`, `compare` and `history` would say, for the page."""
 
-    def __init__(self, cache_dir: Path | None) -> None:
+    def __init__(self, cache_dir: Path | None, stand_ins: StandIns | None = None) -> None:
         self._cache_dir = cache_dir
+        self._stand_ins = stand_ins
 
     def document(self, named: Input, code: str, job: str | None) -> bytes:
         """Return the document of a run, as JSON."""
@@ -187,7 +197,7 @@ class Documents:
 
         selection = Selection(top_k=_ROWS, details=frozenset(SECTIONS) - {"timeline"})
         document = document_of(named, _language(code), cache_dir=self._cache_dir, selection=selection, job=job)
-        return json_text(document).encode()
+        return json_text(self._shown(document)).encode()
 
     def comparison(self, baseline: Input, candidate: Input, code: str) -> bytes:
         """Return the document of a comparison, as JSON."""
@@ -195,7 +205,7 @@ class Documents:
         from ascend_sn.report.as_json import json_text
 
         document = comparison_of(baseline.paths, candidate.paths, _language(code), cache_dir=self._cache_dir)
-        return json_text(document).encode()
+        return json_text(self._shown(document)).encode()
 
     def history(self, place: str, code: str) -> bytes:
         """Return the document of a trend, as JSON."""
@@ -204,11 +214,19 @@ class Documents:
         from ascend_sn.report.as_json import json_text
 
         settings = HistorySettings.in_force(Path.cwd(), place=place, series=None)
-        return json_text(trend(settings, (), None, _language(code))).encode()
+        return json_text(self._shown(trend(settings, (), None, _language(code)))).encode()
 
     def text(self, code: str, key: str, params: Mapping[str, object]) -> str:
         """Return a text of the catalogues."""
         return _language(code).text(key, **params)
+
+    def _shown(self, document: _Document) -> _Document:
+        """The document as the page may show it."""
+        if self._stand_ins is None:
+            return document
+        from ascend_sn.cli.comparing import shown
+
+        return self._stand_ins.made(lambda redactor: shown(document, redactor))
 
 
 @cache

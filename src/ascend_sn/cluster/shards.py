@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -14,6 +14,9 @@ from ascend_sn.store.environment import launched_as
 __all__ = ["Shard"]
 
 _Item = TypeVar("_Item")
+
+_AT_MOST: Final = 100_000
+"""Shards of an input: far more than any machine has ranks."""
 
 
 class Shard(msgspec.Struct, frozen=True):
@@ -37,10 +40,15 @@ class Shard(msgspec.Struct, frozen=True):
                     "name the shard as i/n"
                 )
             return cls(*place)
-        found = re.fullmatch(r"(\d+)/(\d+)", text)
-        if found is None or not int(found[1]) < int(found[2]):
-            raise UsageError(f"--shard {text}: name it as i/n with i from 0 to n - 1, such as 0/8, or auto")
-        return cls(int(found[1]), int(found[2]))
+        found = re.fullmatch(r"([0-9]+)/([0-9]+)", text)
+        if found is None:
+            raise UsageError(f"--shard {text[:40]}: name it as i/n with i from 0 to n - 1, such as 0/8, or auto")
+        number, count = (digits.lstrip("0") or "0" for digits in found.groups())
+        if len(count) > len(str(_AT_MOST)) or int(count) > _AT_MOST:
+            raise UsageError(f"--shard: there are at most {_AT_MOST} shards of an input")
+        if len(number) > len(count) or not int(number) < int(count):
+            raise UsageError(f"--shard {text[:40]}: name it as i/n with i from 0 to n - 1, such as 0/8, or auto")
+        return cls(int(number), int(count))
 
     @property
     def name(self) -> str:

@@ -25,6 +25,7 @@ from ascend_sn.insight.runs import Served
 from ascend_sn.insight.search import search_routes
 from ascend_sn.insight.selection import selection_routes
 from ascend_sn.insight.slices import slice_routes
+from ascend_sn.insight.stand_ins import StandIns
 from ascend_sn.insight.tables_answer import RunTables
 from ascend_sn.insight.tables_routes import table_routes
 from ascend_sn.insight.tracks import track_routes
@@ -63,11 +64,14 @@ MAKERS: Final[tuple[RouteMaker, ...]] = (
 def application(served: Served, *, pages: Sequence[Route] | None = None) -> Starlette:
     """Return the application over runs; `pages` are the files of the page, those that were built by default."""
 
+    def known_error(_request: Request, error: Exception) -> Response:
+        return _known_error(error, served.stand_ins)
+
     app = Starlette(
         routes=[*(asset_routes() if pages is None else pages), Mount(API, routes=api_routes(served))],
         exception_handlers={
             ApiError: _api_error,
-            AscendSnError: _known_error,
+            AscendSnError: known_error,
             ClientDisconnect: _gone,
             HTTPException: _http_error,
             Exception: _defect,
@@ -99,7 +103,7 @@ def _api_error(_request: Request, error: Exception) -> Response:
     return failed(error)
 
 
-def _known_error(_request: Request, error: Exception) -> Response:
+def _known_error(error: Exception, stand_ins: StandIns | None) -> Response:
     code, status = "unusable_input", 422
     if isinstance(error, NotCollectedError):
         code, status = "not_collected", 404
@@ -107,7 +111,8 @@ def _known_error(_request: Request, error: Exception) -> Response:
         code, status = "unknown_name", 404
     elif isinstance(error, UsageError):
         code, status = "bad_request", 400
-    return failed(ApiError(status, code, str(error)))
+    message = str(error) if stand_ins is None else stand_ins.text(str(error))
+    return failed(ApiError(status, code, message))
 
 
 def _http_error(request: Request, error: Exception) -> Response:

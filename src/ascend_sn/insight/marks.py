@@ -81,8 +81,13 @@ def mark_routes(served: Served) -> list[Route]:
 
 
 def _file(served: Served, opened: OpenRun) -> Path:
-    """Where the marks of an input are kept: by its place, so that they outlive changes of its content."""
+    """Where the marks of an input are kept: by its place, so that they outlive changes of its content.
+
+    Names that a reader gave may say who and where: a page with stand-ins has marks of its own.
+    """
     places = "\0".join(os.path.realpath(path) for path in opened.input.paths)
+    if served.stand_ins is not None:
+        places += "\0\0with stand-ins"
     key = hashlib.sha256(places.encode("utf-8", "surrogateescape")).hexdigest()[:32]
     return (served.cache_dir or cache_folder()) / "marks" / f"{key}.json"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeVar
 
@@ -14,10 +14,11 @@ import msgspec
 from ascend_sn.errors import AscendSnError, StoreError, UsageError
 from ascend_sn.insight.answers import ApiError
 from ascend_sn.insight.class_lanes import class_lanes
+from ascend_sn.insight.stand_ins import StandIns
 from ascend_sn.store import Location, Run, locate
 from ascend_sn.store.input import Input
 from ascend_sn.store.jobs import jobs_of, newest_job
-from ascend_sn.store.timeline import timeline_of
+from ascend_sn.store.timeline import TIMELINE_FOLDER, add_timeline, timeline_of
 from ascend_sn.store.timeline_files import ProfileMeta, TimelineFiles
 from ascend_sn.store.upgrade import load_manifest
 
@@ -78,7 +79,6 @@ class OpenRun:
     Attributes:
         id: Its letter: `a`, `b`, in the order of the command line.
         input: What the user named.
-        location: Where its tables lie.
         run: Its tables. `run.db` is used by one at a time, under `lock`; `query` needs none.
         timeline: Its lanes.
         profiles: The profiles of the job that is shown, by id.
@@ -86,10 +86,9 @@ class OpenRun:
         lock: For analyses, which use `run.db`.
     """
 
-    def __init__(self, id: str, location: Location, run: Run, timeline: TimelineFiles, job: str | None) -> None:
+    def __init__(self, id: str, named: Input, run: Run, timeline: TimelineFiles, job: str | None) -> None:
         self.id = id
-        self.input = run.input
-        self.location = location
+        self.input = named
         self.run = run
         self.timeline = timeline
         self.job = job
@@ -99,7 +98,7 @@ class OpenRun:
         self._making = threading.Lock()
         self._once = threading.RLock()
         self._known: dict[str, Any] = {}
-        shown = {profile.profile_id for profile in run.manifest.profiles if job in (None, profile.job)}
+        shown = {profile.profile_id for profile in run.manifest.profiles if run.job in (None, profile.job)}
         self.profiles: dict[int, ProfileMeta] = {
             profile_id: profile for profile_id, profile in timeline.profiles.items() if profile_id in shown
         }
@@ -151,12 +150,23 @@ class ServedRun:
         failure: Why it cannot be shown; None as long as it may.
     """
 
-    def __init__(self, id: str, named: Input, *, cache_dir: Path | None, job: str | None, name: str = "") -> None:
+    def __init__(
+        self,
+        id: str,
+        named: Input,
+        *,
+        cache_dir: Path | None,
+        job: str | None,
+        name: str = "",
+        stand_ins: StandIns | None = None,
+    ) -> None:
         self.id = id
         self.input = named
         self.name = name or named.name
         self._cache_dir = cache_dir
         self._job = job
+        self._stand_ins = stand_ins
+        self._kept = ExitStack()
         self._progress: Progress | None = Progress(0, 0, "")
         self._error: str | None = None
         self.failure: AscendSnError | None = None
@@ -207,7 +217,7 @@ class ServedRun:
             self._open = self._opened()
         except AscendSnError as error:
             self.failure = error
-            self._error = str(error)
+            self._error = str(error) if self._stand_ins is None else self._stand_ins.text(str(error))
         except _StoppedError:
             self._error = "the server ended"
         finally:
@@ -230,18 +240,38 @@ class ServedRun:
             raise UsageError(f"the input holds one job only; leave out --job {self._job}")
         chosen = job if len(jobs_of(manifest)) > 1 else None
         self._note(0, 0, self.input.name)
+        if self._stand_ins is not None:
+            return self._shown_with(self._stand_ins, location, chosen)
         with Run(location.folder, location.input) as whole:
             timeline = timeline_of(
                 whole, location, class_lanes=class_lanes, cache_dir=self._cache_dir, progress=self._note
             )
         run = Run(location.folder, location.input, job=chosen)
+        self._kept.callback(run.close)
         run.db.execute(f"set memory_limit = '{_MEMORY}'")
-        return OpenRun(self.id, location, run, timeline, chosen)
+        return OpenRun(self.id, location.input, run, timeline, chosen)
+
+    def _shown_with(self, stand_ins: StandIns, location: Location, job: str | None) -> OpenRun:
+        """Open a copy with stand-ins, which is there as long as the server is."""
+        with Run(location.folder, location.input, job=job) as whole, ExitStack() as stack:
+            copy = stack.enter_context(stand_ins.copied(whole))
+            try:
+                add_timeline(copy, copy.path, class_lanes=class_lanes, progress=self._note)
+            except OSError as error:
+                raise StoreError(copy.path, f"cannot be written: {error.strerror}") from error
+            timeline = TimelineFiles(copy.path / TIMELINE_FOLDER)
+            self._kept.push(stack.pop_all())
+        copy.db.execute(f"set memory_limit = '{_MEMORY}'")
+        return OpenRun(self.id, location.input, copy, timeline, job)
+
+    def release(self) -> None:
+        """Close the run, and remove a copy that was made of it."""
+        self._kept.close()
 
     def _note(self, done: int, total: int, text: str) -> None:
         if self._stops.is_set():
             raise _StoppedError
-        self._progress = Progress(done, total, text)
+        self._progress = Progress(done, total, text if self._stand_ins is None else "")
 
 
 def distinct_names(inputs: Sequence[Input]) -> list[str]:
@@ -269,6 +299,7 @@ class Served:
         documents: What views above make of them.
         history: Where the history of baselines lies; None where none is shown.
         cache_dir: The cache.
+        stand_ins: Those for paths, users and hosts; None where these are shown.
     """
 
     def __init__(
@@ -279,13 +310,16 @@ class Served:
         cache_dir: Path | None = None,
         job: str | None = None,
         history: str | None = None,
+        stand_ins: StandIns | None = None,
     ) -> None:
         self.documents = documents
         self.history = history
         self.cache_dir = cache_dir
+        self.stand_ins = stand_ins
+        names = distinct_names(inputs) if stand_ins is None else [f"run-{at + 1}" for at in range(len(inputs))]
         self.runs = tuple(
-            ServedRun(chr(ord("a") + at), named, cache_dir=cache_dir, job=job, name=name)
-            for at, (named, name) in enumerate(zip(inputs, distinct_names(inputs), strict=True))
+            ServedRun(chr(ord("a") + at), named, cache_dir=cache_dir, job=job, name=name, stand_ins=stand_ins)
+            for at, (named, name) in enumerate(zip(inputs, names, strict=True))
         )
 
     def run(self, id: str) -> ServedRun:
@@ -318,6 +352,5 @@ class Served:
         ended = all([run.wait(patience_s) for run in self.runs])
         if ended:
             for run in self.runs:
-                with suppress(ApiError):
-                    run.opened().run.close()
+                run.release()
         return ended

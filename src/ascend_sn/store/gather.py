@@ -19,7 +19,7 @@ __all__ = ["NOTHING", "Shards"]
 NOTHING: Final = "nothing-to-read"
 """File that says that a shard had nothing to read: the launcher started more processes than there are captures."""
 
-_NAME: Final = re.compile(r"shard-(\d+)-of-(\d+)")
+_NAME: Final = re.compile(r"shard-([0-9]{1,6})-of-([0-9]{1,6})")
 
 
 class Shards(msgspec.Struct, frozen=True):

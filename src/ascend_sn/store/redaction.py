@@ -132,6 +132,10 @@ class Redactor:
         """Take a name for that of a user."""
         self._know("user", name)
 
+    def keep_node_names(self) -> None:
+        """Leave names of the nodes of a model as they are, see `node_names`."""
+        self._node_names = True
+
     def learn(self, text: str) -> None:
         """Look for names of users and hosts in a text."""
         for pattern in _USERS:

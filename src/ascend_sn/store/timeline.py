@@ -44,7 +44,9 @@ def timeline_of(
     return TimelineFiles(made_beside(location, TIMELINE_FOLDER, build, TimelineFiles.is_whole, cache_dir=cache_dir))
 
 
-def add_timeline(run: Run, folder: Path, *, class_lanes: ClassLanes | None = None) -> None:
+def add_timeline(
+    run: Run, folder: Path, *, class_lanes: ClassLanes | None = None, progress: Progress | None = None
+) -> None:
     """Write the timeline of a run into a run folder that is being made; one that came along stays.
 
     Raises:
@@ -56,4 +58,4 @@ def add_timeline(run: Run, folder: Path, *, class_lanes: ClassLanes | None = Non
     if target.exists():
         shutil.rmtree(target)
     target.mkdir()
-    build_timeline(run, target, class_lanes=class_lanes)
+    build_timeline(run, target, class_lanes=class_lanes, progress=progress)

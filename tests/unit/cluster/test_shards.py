@@ -31,6 +31,17 @@ def test_what_names_no_shard_is_refused(text: str) -> None:
         Shard.parsed(text)
 
 
+def test_far_too_many_shards_are_refused_in_one_short_line() -> None:
+    for count in ("100001", "1" + "0" * 5_000):
+        with pytest.raises(UsageError, match="at most 100000 shards") as refused:
+            Shard.parsed(f"0/{count}")
+        assert len(str(refused.value)) < 100
+    with pytest.raises(UsageError, match="i/n"):
+        Shard.parsed("9" * 5_000 + "/8")
+
+    assert Shard.parsed("00099999/100000") == Shard(99_999, 100_000)
+
+
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [
