@@ -87,6 +87,7 @@ def _cli_page() -> str:
     lines += [f"| {code} | {meaning} |" for code, meaning in _EXIT_CODES]
     lines += ["", "## Environment variables", "", "| variable | meaning |", "|---|---|"]
     lines += [f"| `{name}` | {meaning} |" for name, meaning in _VARIABLES]
+    lines += ["", "These are the program's own; [Environment variables](environment.md) has all that are read."]
     lines += [
         "",
         "## JSON",

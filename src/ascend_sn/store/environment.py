@@ -61,7 +61,8 @@ def program_version() -> tuple[str | None, str | None]:
 
 def pipeline_link() -> str | None:
     """Address of the pipeline that runs, as GitHub or GitLab tell it."""
-    server, repository, run = (os.environ.get(f"GITHUB_{name}") for name in ("SERVER_URL", "REPOSITORY", "RUN_ID"))
+    names = ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
+    server, repository, run = (os.environ.get(name) for name in names)
     if server and repository and run:
         return f"{server}/{repository}/actions/runs/{run}"
     return os.environ.get("CI_JOB_URL") or None
