@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { axisOf, exactText, stepOf } from "../src/insight/timeline/axis";
 import { readLink, writeLink } from "../src/insight/timeline/link";
-import { SHORTEST, all, framed, lengthOf, moved, showing, timeOf, xOf, zoomed } from "../src/insight/timeline/scale";
+import { SHORTEST, all, framed, inside, lengthOf, moved, showing, timeOf, within, xOf, zoomed } from "../src/insight/timeline/scale";
 import { Undo } from "../src/insight/timeline/undo";
 
 const WHOLE = { from: 0, to: 1_000_000 };
@@ -33,6 +33,22 @@ describe("the window", () => {
     expect(showing({ from: 0, to: 1000 }, 5000, 5100, WHOLE)).toEqual({ from: 4550, to: 5550 });
     expect(lengthOf(showing({ from: 0, to: 1000 }, 5000, 9000, WHOLE))).toBe(4000 * 1.3);
     expect(all(WHOLE)).toEqual({ from: -10_000, to: 1_010_000 });
+  });
+
+  it("that a link asks for stays near the run, however absurd it is", () => {
+    expect(within({ from: 200, to: 900 }, WHOLE)).toEqual({ from: 200, to: 900 });
+    expect(within({ from: 1e18, to: 1e18 + 2048 }, WHOLE)).toEqual({ from: 998_976, to: 1_001_024 });
+    expect(within({ from: -1e18, to: -1e18 + 2048 }, WHOLE)).toEqual({ from: -1024, to: 1024 });
+    expect(within({ from: -1e300, to: 1e300 }, WHOLE)).toEqual(all(WHOLE));
+    expect(within({ from: -Number.MAX_VALUE, to: Number.MAX_VALUE }, WHOLE)).toEqual(all(WHOLE));
+    expect(within({ from: 500, to: 500.001 }, WHOLE)).toEqual({ from: 490.0005, to: 510.0005 });
+    expect(within({ from: 0, to: 9e9 }, { from: 0, to: 0 })).toEqual(all({ from: 0, to: 0 }));
+  });
+
+  it("has ranges where something was captured", () => {
+    expect(inside({ from: -1e300, to: 1e300 }, WHOLE)).toEqual(WHOLE);
+    expect(inside({ from: 5, to: 9 }, WHOLE)).toEqual({ from: 5, to: 9 });
+    expect(inside({ from: 2e6, to: 3e6 }, WHOLE)).toBeNull();
   });
 });
 

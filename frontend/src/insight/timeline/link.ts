@@ -119,7 +119,7 @@ function offsetsOf(text: string): Record<string, number> {
   for (const part of listOf(text)) {
     const at = part.lastIndexOf(":");
     const by = Number(part.slice(at + 1));
-    if (at > 0 && Number.isFinite(by)) offsets[part.slice(0, at)] = by;
+    if (at > 0 && Math.abs(by) <= Number.MAX_SAFE_INTEGER) offsets[part.slice(0, at)] = by;
   }
   return offsets;
 }

@@ -5,7 +5,7 @@ import { type Given, change, parsed } from "../shell/router";
 import type { Controls } from "./controls";
 import { type LinkState, readLink, writeLink } from "./link";
 import type { Pick } from "./model";
-import { all, framed } from "./scale";
+import { all, framed, inside, within } from "./scale";
 
 const PAUSE_MS = 250;
 const OWN = ["t", "slice", "range", "profile", "pin", "hide", "fold", "lanes", "align", "move", "compare", "text", "find", "frame", "rank_profiles"];
@@ -73,7 +73,8 @@ export class LinkKeeper {
     if (wanted.openProfiles) this.#openOnly(wanted.openProfiles);
     if (wanted.align !== model.align.peek()) await aligner.by(wanted.align);
     model.offsets.value = wanted.offsets;
-    mover.set(wanted.window ?? all(model.whole.peek()));
+    const whole = model.whole.peek();
+    mover.set(wanted.window ? within(wanted.window, whole) : all(whole));
     if (wanted.chosen) {
       const { run, profile, track, depth, slice } = wanted.chosen;
       const pick: Pick = { run, ref: { profile_id: profile, track, depth, slice, start: 0, dur: 0, name: "" } };
@@ -89,10 +90,11 @@ export class LinkKeeper {
 
   #range(wanted: LinkState, ranger: Controls["ranger"]): void {
     const { model } = this.#controls;
-    if (!wanted.range) return;
+    const range = wanted.range && inside(wanted.range, all(model.whole.peek()));
+    if (!range) return;
     const own = [...model.lanes.peek()].filter(([, lane]) => wanted.rangeProfile === null || lane.profile.profile_id === wanted.rangeProfile);
-    void ranger.select({ ...wanted.range, lanes: wanted.rangeProfile === null ? null : own.map(([id]) => id) });
-    if (wanted.window === null) model.span.value = framed(wanted.range.from, wanted.range.to, model.whole.peek());
+    void ranger.select({ ...range, lanes: wanted.rangeProfile === null ? null : own.map(([id]) => id) });
+    if (wanted.window === null) model.span.value = framed(range.from, range.to, model.whole.peek());
   }
 
   #openOnly(profiles: readonly number[]): void {

@@ -2,6 +2,7 @@
 
 import { quantityText } from "../../text/quantities";
 import type { Link } from "../api/timeline";
+import { type Flag, labelsOf } from "./mark-labels";
 import type { Model, Pick } from "./model";
 import { type Look, chosenRect } from "./paint";
 import { lengthOf, timeOf, xOf } from "./scale";
@@ -72,6 +73,7 @@ function range(context: CanvasRenderingContext2D, model: Model, look: Look, widt
 
 function marks(context: CanvasRenderingContext2D, model: Model, look: Look, width: number, height: number): void {
   const span = model.span.peek();
+  const flags: Flag[] = [];
   for (const mark of model.marks.peek()) {
     const left = xOf(mark.from, span, width);
     const right = mark.to === null ? left : xOf(mark.to, span, width);
@@ -91,18 +93,18 @@ function marks(context: CanvasRenderingContext2D, model: Model, look: Look, widt
     context.lineTo(left, MINI + 9);
     context.fill();
     context.fillRect(Math.round(left), MINI + 1, 1.5, 28);
-    context.font = `600 11px ${look.font}`;
-    context.textAlign = "left";
-    context.textBaseline = "middle";
-    const text = mark.name.length > 28 ? `${mark.name.slice(0, 27)}\u2026` : mark.name;
-    const room = context.measureText(text).width;
-    const x = Math.min(Math.max(left + 12, 2), width - room - 4);
+    flags.push({ x: left, name: mark.name });
+  }
+  context.font = `600 11px ${look.font}`;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  for (const label of labelsOf(flags, width, (text) => context.measureText(text).width)) {
     context.fillStyle = look.card;
     context.globalAlpha = 0.9;
-    context.fillRect(x - 2, MINI - 1, room + 4, 13);
+    context.fillRect(label.x - 2, MINI - 1, label.width + 4, 13);
     context.globalAlpha = 1;
     context.fillStyle = look.ink;
-    context.fillText(text, x, MINI + 6);
+    context.fillText(label.text, label.x, MINI + 6);
   }
 }
 

@@ -43,6 +43,20 @@ export function framed(from: number, to: number, whole: Span, air = 0.15): Span 
   return kept({ from: middle - half, to: middle + half }, whole);
 }
 
+/** A window that somebody asked for, as far as it can be shown: one too long becomes the whole, one beside it comes near. */
+export function within(span: Span, whole: Span): Span {
+  const length = lengthOf(span);
+  if (length > 1.1 * lengthOf(whole)) return all(whole);
+  return length < SHORTEST ? framed(span.from, span.to, whole, 0.5) : kept(span, whole);
+}
+
+/** The part of a range that was captured; null where nothing was. */
+export function inside(range: Span, whole: Span): Span | null {
+  const from = Math.max(range.from, whole.from);
+  const to = Math.min(range.to, whole.to);
+  return from < to ? { from, to } : null;
+}
+
 /** The whole with a little air, which every reset returns to. */
 export function all(whole: Span): Span {
   const air = 0.01 * lengthOf(whole);
