@@ -194,13 +194,15 @@ def _communication_limits(step: MedianStep, common: dict[str, object]) -> Messag
         return Message(
             "verdict.communication-limits", {**common, "exposed_ns": step.exposed_comm_ns, "exposed_ratio": ratio}
         )
+    # The profiler's stage leaves the receives of a pipeline out, which are communication without compute as well.
+    from_first_to_last_ns = step.stage_ns + (step.bubble_ns or 0)
     return Message(
         "verdict.communication-limits-stage",
         {
             "where": common["where"],
             "exposed_ns": step.stage_exposed_comm_ns,
-            "stage_ns": step.stage_ns,
-            "exposed_ratio": step.stage_exposed_comm_ns / step.stage_ns,
+            "stage_ns": from_first_to_last_ns,
+            "exposed_ratio": step.stage_exposed_comm_ns / from_first_to_last_ns,
         },
     )
 

@@ -74,8 +74,10 @@ class Replay(msgspec.Struct, frozen=True, dict=True):
         """
         db = run.db if isinstance(run, Run) else run
         if isinstance(run, Run) and run.detailed is not None:
-            known = next(iter(jobs(db)), ()) if profile_ids is None else profile_ids
-            profile_ids = [profile_id for profile_id in known if profile_id in run.detailed]
+            # Where only summaries were read nothing ties a profile to its job: those with tables tell.
+            known = jobs(db) if profile_ids is None else (profile_ids,)
+            detailed = ([profile_id for profile_id in job if profile_id in run.detailed] for job in known)
+            profile_ids = max(detailed, key=len, default=[])
         choice = choose(db, profile_ids)
         least, most = _sizes(db, choice)
         if choice.scope == "whole capture" and least > MAX_NODES:

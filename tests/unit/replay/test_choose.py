@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.replay import Replay, Unpriced, jobs
 from ascend_sn.replay.choose import choose
+from ascend_sn.store import Run
+from ascend_sn.store.input import Input
 from tests.timeline import empty_tables, insert, timeline
+from tests.unit.insight.drawn_runs import write_run
 from tests.unit.replay.drawings import host_capture, replay_of
 
 
@@ -184,3 +189,23 @@ def test_two_captures_of_one_rank_are_two_jobs() -> None:
     db.execute("update profile set rank = 0")
 
     assert jobs(db) == ((0,), (1,))
+
+
+def test_of_a_job_known_by_summaries_the_profiles_with_tables_are_replayed(tmp_path: Path) -> None:
+    # Profiles 0 to 2 are known by their summaries: without collectives they look like a job of their own.
+    db = timeline("r3 step |11112222|\nr3 s1 |AA..AA..|\nr4 step |11112222|\nr4 s1 |AAA.AAA.|")
+    db.execute("delete from profile")
+    for rank in range(5):
+        insert(db, "profile", profile_id=rank, rank=rank, device_kind="npu", host="h", format="text")
+    for rank in (3, 4):
+        insert(db, "collective", profile_id=rank, rank=rank, collective_id=0, op="allreduce", name="c", group_id="g",
+               sequence=0, ts_ns=1, dur_ns=1)  # fmt: skip
+    folder = write_run(db, tmp_path / "run")
+
+    with Run(folder, Input.of([folder])) as run:
+        run.detailed = frozenset({3, 4})
+        found = Replay.of(run)
+
+    assert isinstance(found, Replay)
+    assert [window.profile_id for window in found.choice.windows] == [3, 4]
+    assert [len(job) for job in jobs(db)] == [3, 2]
