@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import ascend_sn
-from tests.docs.blocks import REPOSITORY
+from tests.docs.blocks import REPOSITORY, blocks
 from tests.docs.pages import Played, files_of, play
 from tests.integration.demo_repository import shell_environment
 
@@ -96,3 +96,32 @@ def test_the_leak_is_found_and_repaired(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["first-run", "find-a-leak"])
 def test_the_front_page_leads_to_the_tutorials(name: str) -> None:
     assert f"](tutorials/{name}.md)" in (REPOSITORY / "docs" / "index.md").read_text(encoding="utf-8")
+
+
+def test_the_chinese_first_run_holds_the_same_programs_and_commands() -> None:
+    english, chinese = (
+        [
+            (block.language, block.text)
+            for block in blocks(REPOSITORY / "docs" / page)
+            if block.language in {"sh", "python"}
+        ]
+        for page in ("tutorials/first-run.md", "zh/first-run.md")
+    )
+
+    assert english == chinese
+
+
+@pytest.mark.parametrize(
+    ("page", "other", "link"),
+    [
+        ("index.md", "zh/index.md", "zh/index.md"),
+        ("zh/index.md", "index.md", "../index.md"),
+        ("tutorials/first-run.md", "zh/first-run.md", "../zh/first-run.md"),
+        ("zh/first-run.md", "tutorials/first-run.md", "../tutorials/first-run.md"),
+    ],
+)
+def test_both_languages_lead_to_each_other(page: str, other: str, link: str) -> None:
+    docs = REPOSITORY / "docs"
+
+    assert (docs / page).parent.joinpath(link).resolve() == (docs / other).resolve()
+    assert f"]({link})" in (docs / page).read_text(encoding="utf-8")
