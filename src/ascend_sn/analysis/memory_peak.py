@@ -15,7 +15,8 @@ def memory_peak(db: DuckDBPyConnection) -> Result:
 
     Curves are taken as recorded (`memory_sample`). Where a profile has only allocation events, the curve
     `device` is the running sum of its events, from an unknown level at the start of the capture taken as 0;
-    where the events carry the allocator's own totals, those are used instead.
+    where the events carry the allocator's own totals, those are used instead. A single sample of a device with events,
+    such as the state at the end of a memory snapshot, is no curve: the events of that device say its peak.
 
     Args:
         db: A connection with the tables `memory_sample` and `memory_event`.
@@ -29,16 +30,30 @@ def memory_peak(db: DuckDBPyConnection) -> Result:
     return selected(
         db,
         """
-        with from_curve as (
+        with curves as (
             select profile_id, any_value(rank) as rank, component,
                    max(allocated_bytes) as peak_allocated_bytes,
                    max(reserved_bytes)  as peak_reserved_bytes,
                    max(active_bytes)    as peak_active_bytes,
                    coalesce(arg_max(ts_ns, allocated_bytes), arg_max(ts_ns, reserved_bytes)) as peak_ts_ns,
                    arg_max(allocated_bytes, (ts_ns, allocated_bytes)) as end_allocated_bytes,
-                   'curve'              as source
+                   'curve'              as source, count(*) as sample_count
             from memory_sample
             group by profile_id, component
+        ),
+        recorded as (
+            select distinct profile_id, coalesce(device, 'device') as component
+            from memory_event
+            where kind in ('alloc', 'free')
+        ),
+        from_curve as (
+            select curves.* exclude (sample_count)
+            from curves
+            left join recorded using (profile_id, component)
+            where sample_count > 1 or recorded.profile_id is null
+        ),
+        ends as (
+            select profile_id, component from curves where sample_count = 1
         ),
         events as (
             select *, case kind when 'alloc' then size_bytes else -size_bytes end as change_bytes,
@@ -46,7 +61,9 @@ def memory_peak(db: DuckDBPyConnection) -> Result:
                           partition by profile_id, device order by ts_ns, kind desc
                           rows between unbounded preceding and current row) as running_bytes
             from memory_event
-            where kind in ('alloc', 'free') and profile_id not in (select profile_id from from_curve)
+            where kind in ('alloc', 'free')
+              and (profile_id not in (select profile_id from curves)
+                   or (profile_id, coalesce(device, 'device')) in (select (profile_id, component) from ends))
         ),
         from_events as (
             select profile_id, any_value(rank) as rank, coalesce(device, 'device') as component,

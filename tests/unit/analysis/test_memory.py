@@ -151,6 +151,21 @@ def test_a_recorded_curve_is_believed_over_events() -> None:
     ]
 
 
+def test_the_one_sample_at_the_end_of_a_snapshot_is_not_the_peak() -> None:
+    # 16 and 4 more, then the 16 are freed: 20 at its highest, 4 at the end, which is what the sample says.
+    db = events((10, "a", 16), (20, "b", 4), (30, "a", -16))
+    insert(db, "memory_sample", rank=0, ts_ns=40, component="npu:0", allocated_bytes=4, reserved_bytes=32)
+    insert(db, "memory_sample", rank=0, ts_ns=40, component="npu:1", allocated_bytes=7, reserved_bytes=8)
+
+    found = results("memory_peak", db)
+
+    columns = ("component", "peak_allocated_bytes", "peak_ts_ns", "end_allocated_bytes", "source")
+    assert [tuple(row[column] for column in columns) for row in found] == [
+        ("npu:0", 20, 20, 4, "events"),
+        ("npu:1", 7, 40, 7, "curve"),
+    ]
+
+
 def test_each_profile_takes_what_it_recorded() -> None:
     db = events((10, "a", 4))
     profile(db, 1)
