@@ -19,6 +19,7 @@ _KERNELS_LIKE: Final = (
     Filter("to_ns", "integer", "ts_ns < $to_ns + origin_ns"),
     _STEP,
 )
+_COMPONENT: Final = Filter("component", "text", "component = $component")
 _KERNEL_NEEDS: Final = (Need("kernel"),)
 
 OVERVIEW: Final = (
@@ -413,13 +414,18 @@ MEMORY: Final = (
     ),
     PageTable(
         name="memory_peaks",
-        analysis="memory_peak",
+        uses=("memory_peak",),
+        sql="""
+            select * from {memory_peak}
+            where peak_allocated_bytes > 0 or peak_reserved_bytes > 0 or peak_active_bytes > 0
+        """,
         columns=(
             "profile_id", "rank", "component", "peak_allocated_bytes", "peak_reserved_bytes", "peak_active_bytes",
             "peak_ts_ns", "source",
         ),
         order="peak_allocated_bytes is null, greatest(peak_allocated_bytes, peak_reserved_bytes) desc nulls last",
         search=("component",),
+        filters=(_COMPONENT,),
     ),
     PageTable(
         name="leak_sites",
@@ -440,6 +446,7 @@ MEMORY: Final = (
         ),
         order="reserved_bytes desc, profile_id, component",
         search=("component",),
+        filters=(_COMPONENT,),
     ),
 )  # fmt: skip
 

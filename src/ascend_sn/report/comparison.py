@@ -71,6 +71,7 @@ class ComparedRun(msgspec.Struct, kw_only=True):
     steady_step_count: int
     median_step_ns: float | None
     tool_version: str
+    peak_component: str | None = None
 
 
 class PartChange(msgspec.Struct, kw_only=True):
@@ -264,6 +265,7 @@ def _run(run: RunFigures) -> ComparedRun:
         steady_step_count=len(run.steps),
         median_step_ns=run.median_step_ns if run.steps else None,
         tool_version=run.tool_version,
+        peak_component=run.peak.component if run.peak else None,
     )
 
 

@@ -23,6 +23,7 @@ export interface TableAnswer {
 }
 
 export interface Statement {
+  message_id: string;
   text: string;
 }
 
@@ -311,9 +312,18 @@ export interface CollectiveSide {
   total_ns: number;
 }
 
+export interface ComparedRun {
+  name: string;
+  median_step_ns: number | null;
+  step_count: number;
+  size: number;
+  /** Whose memory the peak is. */
+  peak_component: string | null;
+}
+
 export interface Comparison {
-  baseline: { name: string; median_step_ns: number | null; step_count: number; size: number }[];
-  candidate: { name: string; median_step_ns: number | null; step_count: number; size: number }[];
+  baseline: ComparedRun[];
+  candidate: ComparedRun[];
   verdict: string;
   confidence: "normal" | "low";
   decided_by: string[];

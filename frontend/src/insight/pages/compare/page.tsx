@@ -52,6 +52,8 @@ export function ComparePage() {
   );
 }
 
+const LOW_SAID = "compare.said.low-confidence";
+
 function Compared({ value }: { value: Comparison }) {
   const [headline, ...others] = value.said;
   const side = (runs: Comparison["baseline"]): string => runs.map((run) => run.name).join(", ");
@@ -61,10 +63,10 @@ function Compared({ value }: { value: Comparison }) {
       <section class={`card verdict ${GOOD.has(value.verdict) ? "good" : value.verdict === "regression" ? "bad" : ""}`}>
         <h1>{headline?.text}</h1>
         {others.map((one) => <p key={one.text}>{one.text}</p>)}
-        {value.confidence === "low" && <p class="soft">{t("compare-page.low")}</p>}
+        {value.confidence === "low" && !value.said.some((one) => one.message_id === LOW_SAID) && <p class="soft">{t("compare-page.low")}</p>}
         {value.remarks.map((one) => <p key={one.text} class="soft">{one.text}</p>)}
       </section>
-      {value.metrics.length > 0 && <Metrics rows={value.metrics} />}
+      {value.metrics.length > 0 && <Metrics rows={value.metrics} owner={ownerText(value)} />}
       {parts && (
         <Card title={t("compare.parts")} note={t("compare.parts-note")}>
           <Legend parts={parts.parts} />
@@ -119,14 +121,20 @@ function Compared({ value }: { value: Comparison }) {
   );
 }
 
-function Metrics({ rows }: { rows: readonly Judgement[] }) {
+/** Whose memory the peaks are: of both sides where they differ. */
+function ownerText({ baseline, candidate }: Comparison): string {
+  const [before, after] = [baseline, candidate].map((runs) => [...new Set(runs.flatMap((run) => run.peak_component ?? []))].join(", "));
+  return before === after ? before ?? "" : `${before || "-"} \u2192 ${after || "-"}`;
+}
+
+function Metrics({ rows, owner }: { rows: readonly Judgement[]; owner: string }) {
   return (
     <Card title={t("compare.before-after")} note={t("compare-page.interval-note")}>
       <RowsTable<Judgement>
         title={t("compare.before-after")}
         rows={rows}
         columns={[
-          { title: t("compare-page.metric"), left: true, text: (row) => metricText(row.metric) },
+          { title: t("compare-page.metric"), left: true, text: (row) => (row.metric === "peak_memory" && owner !== "" ? `${metricText(row.metric)} (${owner})` : metricText(row.metric)) },
           { title: t("compare-page.before"), text: (row) => quantityText(row.base, row.unit) },
           { title: t("compare-page.after"), text: (row) => quantityText(row.candidate, row.unit) },
           { title: t("compare-page.change"), text: (row) => <span class={changeClass(row)}>{changeText(row.change, row.change_kind)}</span> },

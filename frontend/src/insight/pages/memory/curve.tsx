@@ -19,11 +19,21 @@ const MODES = ["alive", "made", "freed"] as const;
 const SETTLED_MS = 350;
 const CURVES = 500;
 
-export function CurveCard({ run, profiles, rank }: { run: string; profiles: readonly Profile[]; rank: number | null }) {
-  const given = parameters({ component: text(), from: number(), to: number(), blocks: oneOf(...MODES) });
+/** The curves of a rank, and the one that is looked at: sizes of different components are not to be added up. */
+export interface Curves {
+  readonly all: readonly Row[];
+  readonly chosen: Row | undefined;
+}
+
+export function useCurves(run: string, rank: number | null): Curves {
+  const given = parameters({ component: text() });
   const { value: peaks } = useAsked<TableAnswer>(runPath(run, "tables/memory_peaks"), { profile: rank, count: CURVES });
-  const curves = useMemo(() => (peaks ? peaks.rows.map((values) => rowOf(peaks.columns, values)) : []), [peaks]);
-  const chosen = curves.find((row) => keyOf(row) === given.component) ?? curves[0];
+  const all = useMemo(() => (peaks ? peaks.rows.map((values) => rowOf(peaks.columns, values)) : []), [peaks]);
+  return { all, chosen: all.find((row) => keyOf(row) === given.component) ?? all[0] };
+}
+
+export function CurveCard({ run, profiles, curves: { all: curves, chosen } }: { run: string; profiles: readonly Profile[]; curves: Curves }) {
+  const given = parameters({ from: number(), to: number(), blocks: oneOf(...MODES) });
   const profile = chosen ? Number(chosen["profile_id"]) : null;
   const component = chosen ? String(chosen["component"]) : "";
   const range = { from_ns: given.from, to_ns: given.to };

@@ -14,7 +14,7 @@ import { ServerTable } from "../../controls/server-table";
 import type { PageProps } from "../../shell/app";
 import { change, number, parameters } from "../../shell/router";
 import { t } from "../../shell/words";
-import { CurveCard } from "./curve";
+import { CurveCard, useCurves } from "./curve";
 import { MomentCard } from "./moment";
 
 const HOLDERS = 12;
@@ -25,6 +25,8 @@ export function MemoryPage({ run }: PageProps) {
 
 function Content({ run, document }: { run: string; document: Document }) {
   const { rank } = parameters({ rank: number() });
+  const curves = useCurves(run, rank);
+  const component = curves.chosen ? String(curves.chosen["component"]) : null;
   if (!document.memory.collected) return <><h1>{t("page.memory")}</h1><Absent why={document.memory} /></>;
   return (
     <>
@@ -36,7 +38,7 @@ function Content({ run, document }: { run: string; document: Document }) {
           </div>
         )}
       </div>
-      <CurveCard run={run} profiles={document.profiles} rank={rank} />
+      <CurveCard run={run} profiles={document.profiles} curves={curves} />
       <MomentCard run={run} profiles={document.profiles} rank={rank} />
       <Peak document={document} />
       <Card title={t("memory-page.owners")} note={t("memory-page.owners-note")}>
@@ -51,10 +53,10 @@ function Content({ run, document }: { run: string; document: Document }) {
         <ServerTable run={run} name="memory_operators" title={t("memory-page.operators")} query={{ profile: rank }} rows={12} />
       </Card>
       <Card title={t("memory-page.fragmentation")} note={t("memory-page.fragmentation-note")}>
-        <ServerTable run={run} name="fragmentation" title={t("memory-page.fragmentation")} query={{ profile: rank }} rows={12} />
+        <ServerTable run={run} name="fragmentation" title={t("memory-page.fragmentation")} query={{ profile: rank, component }} rows={12} />
       </Card>
       <Card title={t("memory-page.peaks")}>
-        <ServerTable run={run} name="memory_peaks" title={t("memory-page.peaks")} query={{ profile: rank }} rows={12} />
+        <ServerTable run={run} name="memory_peaks" title={t("memory-page.peaks")} query={{ profile: rank, component }} rows={12} />
       </Card>
     </>
   );
