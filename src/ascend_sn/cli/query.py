@@ -43,7 +43,7 @@ _ROWS: Final = 100
 )
 @click.option("--output", type=ANY_PATH, metavar="FILE", help="cli.option.query-output")
 @switch("--schema", help="cli.option.schema")
-@click.option("--limit", type=click.IntRange(min=1), default=_ROWS, show_default=True, help="cli.option.limit")
+@click.option("--limit", type=click.IntRange(min=1), default=_ROWS, show_default=True, help="cli.option.limit-rows")
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, help="cli.option.timeout"
 )
