@@ -1,10 +1,11 @@
-"""Which profiles of a cluster are looked into: those that others wait for, those they meet, and some of the rest."""
+"""Which profiles of a cluster are looked into: those that hold others up, those they meet, and some of the rest."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from ascend_sn.analysis import Missing, worked_out
+from ascend_sn.analysis.link_matrix import shared_rank
 from ascend_sn.store.run import Run
 
 __all__ = ["LOOKED_INTO", "chosen_profiles"]
@@ -13,6 +14,7 @@ LOOKED_INTO: Final = 32
 """Profiles at most; each costs about half a second."""
 
 _STRAGGLERS: Final = 4
+_AT_SLOW_LINKS: Final = 4
 _MEMBERS: Final = 16
 """Ranks of a group at most that is taken whole: a larger one cannot be."""
 
@@ -20,8 +22,8 @@ _MEMBERS: Final = 16
 def chosen_profiles(run: Run, at_most: int = LOOKED_INTO) -> list[int]:
     """Return the profiles to look into, by id.
 
-    First the ranks that the others wait for (the four that cost most), then the ranks that these meet in groups of up
-    to sixteen, then of every pipeline stage the rank whose own time is the longest, and the rest evenly over all.
+    First the ranks that the others wait for (the four that cost most) and those at the ends of slow links (four), then
+    the ranks that these meet in groups of up to sixteen, the smallest groups first, then of every pipeline stage the rank whose own time is the longest, and the rest evenly over all.
 
     Args:
         run: A run opened by its summaries.
@@ -36,6 +38,7 @@ def chosen_profiles(run: Run, at_most: int = LOOKED_INTO) -> list[int]:
         (row for row in rows if row["is_straggler"]), key=lambda row: (-row["caused_wait_ns"], row["profile_id"])
     )
     wanted = [row["profile_id"] for row in worst[:_STRAGGLERS]]
+    wanted += _at_slow_links(run)
     wanted += _met(run, wanted)
     longest: dict[int | None, tuple[int, int]] = {}
     for row in rows:
@@ -48,6 +51,25 @@ def chosen_profiles(run: Run, at_most: int = LOOKED_INTO) -> list[int]:
     room = at_most - len(chosen)
     chosen += [rest[at * len(rest) // room] for at in range(room)]
     return sorted(chosen)
+
+
+def _at_slow_links(run: Run) -> list[int]:
+    """The profile of the rank that all slow links share, else those of the ranks at the slowest ones."""
+    found = worked_out(run, "link_matrix")
+    if isinstance(found, Missing):
+        return []
+    rows = run.db.execute(
+        f"""
+        select src_rank, dst_rank
+        from {found.table("links_of_cluster")}
+        where pattern is not null and rank_scope = 'global'
+        order by bandwidth_bytes_per_s / usual_bytes_per_s, src_rank, dst_rank
+        """
+    ).fetchall()
+    shared = shared_rank(rows)
+    ranks = list(dict.fromkeys(rank for pair in rows for rank in pair)) if shared is None else [shared]
+    profile_of = dict(run.db.execute("select rank, min(profile_id) from profile group by rank").fetchall())
+    return [profile_of[rank] for rank in ranks if rank in profile_of][:_AT_SLOW_LINKS]
 
 
 def _met(run: Run, profiles: list[int]) -> list[int]:
@@ -70,7 +92,7 @@ def _met(run: Run, profiles: list[int]) -> list[int]:
         join comm_group_member other using (group_id)
         where members <= $most
         group by other.profile_id
-        order by min(place), min(members), other.profile_id
+        order by min(members), min(place), other.profile_id
         """,
         {"profiles": profiles, "most": _MEMBERS},
     ).fetchall()

@@ -12,7 +12,7 @@ from ascend_sn.report.cluster import Cluster
 from ascend_sn.report.cluster_tables import cluster_lines, cluster_tables
 from ascend_sn.report.language import Code, Language
 from ascend_sn.report.views import View
-from tests.timeline import timeline
+from tests.timeline import insert, timeline
 from tests.unit.report.drawn import DrawnRun
 
 SLOW = 5
@@ -79,3 +79,16 @@ def test_profiles_to_look_into_are_few_and_spread() -> None:
     assert (len(chosen), len(set(chosen)), chosen) == (8, 8, sorted(chosen))
     assert chosen[0] < 8
     assert chosen[-1] > 30
+
+
+def test_the_rank_at_slow_links_and_its_group_are_looked_into() -> None:
+    run = ranks(40)
+    for pair in ((28, 29), (29, 30), (30, 28), (24, 25), (25, 26), (26, 27), (27, 24), (20, 21), (21, 22), (22, 23)):
+        speed = 1 if 29 in pair else 10
+        insert(run.db, "link", profile_id=pair[0], rank=pair[0], collective_id=0, group_id="g", src_rank=pair[0],
+               dst_rank=pair[1], rank_scope="global", transport="HCCS", size_bytes=1000 * speed,
+               dur_ns=1000)  # fmt: skip
+
+    chosen = chosen_profiles(run, at_most=8)
+
+    assert 29 in chosen

@@ -12,7 +12,6 @@ from ascend_sn.advisor.communication_changes import transits_scaled
 from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
-from ascend_sn.analysis.link_matrix import shared_rank
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -70,20 +69,21 @@ def check(context: Context) -> Iterator[Claim]:
 
 def _by_culprit(found: list[_Slow]) -> list[list[_Slow]]:
     """Put slow links together that have a rank in common which no other slow link lacks; else each stands alone."""
-    links = [slow for slow in found if slow.pattern == "link"]
-    if _shared(links) is None:
-        return [[slow] for slow in found]
-    return sorted(
-        [links, *([slow] for slow in found if slow.pattern != "link")],
-        key=lambda alike: alike[0].slow_bytes_per_s / alike[0].usual_bytes_per_s,
-    )
+    return [[slow] for slow in found] if _shared(found) is None else [found]
 
 
 def _shared(links: list[_Slow]) -> int | None:
-    """The one rank that takes part in all links, where these name ranks of the job."""
-    if any(link.rank_scope != "global" for link in links):
+    """The one rank that has a part in all of several culprits, where these name ranks of the job."""
+    if len(links) < 2 or any(link.rank_scope != "global" for link in links):
         return None
-    return shared_rank([(link.src_rank, link.dst_rank) for link in links])
+    shared = frozenset.intersection(*(frozenset(_ends(link)) for link in links))
+    return next(iter(shared)) if len(shared) == 1 else None
+
+
+def _ends(slow: _Slow) -> tuple[int, ...]:
+    if slow.pattern == "link":
+        return slow.src_rank, slow.dst_rank
+    return (slow.src_rank if slow.pattern == "sender" else slow.dst_rank,)
 
 
 def _named(alike: list[_Slow]) -> Message:
@@ -94,12 +94,8 @@ def _named(alike: list[_Slow]) -> Message:
 
 
 def _ranks(alike: list[_Slow]) -> tuple[int, ...]:
-    slow, shared = alike[0], _shared(alike)
-    if shared is not None:
-        return (shared,)
-    if slow.pattern == "link":
-        return slow.src_rank, slow.dst_rank
-    return (slow.src_rank if slow.pattern == "sender" else slow.dst_rank,)
+    shared = _shared(alike)
+    return _ends(alike[0]) if shared is None else (shared,)
 
 
 def _seldom(slow: _Slow, persistent_ratio: float) -> Message | None:
