@@ -23,7 +23,8 @@ def chosen_profiles(run: Run, at_most: int = LOOKED_INTO) -> list[int]:
     """Return the profiles to look into, by id.
 
     First the ranks that the others wait for (the four that cost most) and those at the ends of slow links (four), then
-    the ranks that these meet in groups of up to sixteen, the smallest groups first, then of every pipeline stage the rank whose own time is the longest, and the rest evenly over all.
+    the ranks that these meet in groups of up to sixteen, the smallest groups first, then of every pipeline stage the
+    rank whose own time is the longest, and the rest evenly over all.
 
     Args:
         run: A run opened by its summaries.
