@@ -31,6 +31,7 @@ _TYPES: Final = {
     "mean_ns": "double",
     "p50_ns": "double",
     "p90_ns": "double",
+    "p95_ns": "double",
     "p99_ns": "double",
     "max_ns": "bigint",
     "share_ratio": "double",
@@ -57,8 +58,8 @@ def inference_latency(db: DuckDBPyConnection) -> Result:
 
     Returns:
         One row per profile and stage (total, copy_in, inference, copy_out, gap): profile_id, rank, stage, source
-        (`request` or `step`), requests, mean_ns, p50_ns, p90_ns, p99_ns, max_ns, share_ratio (of the summed total),
-        first_ns (of the first request), steady_mean_ns (of the others; null for a single one).
+        (`request` or `step`), requests, mean_ns, p50_ns, p90_ns, p95_ns, p99_ns, max_ns, share_ratio (of the summed
+        total), first_ns (of the first request), steady_mean_ns (of the others; null for a single one).
     """
     requests = db.execute(
         """
@@ -151,11 +152,12 @@ def _directed(what: npt.NDArray[np.uint8], start: Int64, low: Int64) -> npt.NDAr
 
 
 def _figures(length: Int64, total: int) -> dict[str, Any]:
-    p50, p90, p99 = (float(value) for value in np.quantile(length, [0.5, 0.9, 0.99]))
+    p50, p90, p95, p99 = (float(value) for value in np.quantile(length, [0.5, 0.9, 0.95, 0.99]))
     return {
         "mean_ns": float(length.mean()),
         "p50_ns": p50,
         "p90_ns": p90,
+        "p95_ns": p95,
         "p99_ns": p99,
         "max_ns": int(length.max()),
         "share_ratio": int(length.sum()) / total,

@@ -49,6 +49,7 @@ _TYPES: Final = {
     "bytes_per_s": "double",
     "chip": "varchar",
     "ridge_flops_per_byte": "double",
+    "peak_flops_per_s": "double",
     "roof_ns": "double",
     "efficiency_ratio": "double",
     "is_anomaly": "boolean",
@@ -112,10 +113,10 @@ def roofline(db: DuckDBPyConnection, table: Sequence[Chip] | None = None) -> Res
         input_shapes, input_dtypes, output_shapes, calls, total_ns, mean_ns, share_ratio (of the profile's
         summed kernel time), flops and bytes (of one call, null where they cannot be told), flops_per_byte =
         flops / bytes, flops_per_s and bytes_per_s (each: achieved), chip, ridge_flops_per_byte (peak over
-        memory bandwidth), roof_ns (shortest duration that the chip allows), efficiency_ratio = roof_ns /
-        mean_ns, is_anomaly, mac_ratio, vec_ratio, mte2_ratio (each: mean of the hardware's ratio, weighted by
-        duration), utilisation_ratio (mac_ratio or vec_ratio, else efficiency_ratio) and utilisation_source,
-        bound and bound_source (hardware, roofline); sorted by profile and total.
+        memory bandwidth), peak_flops_per_s (of the first input's type), roof_ns (shortest duration that the chip
+        allows), efficiency_ratio = roof_ns / mean_ns, is_anomaly, mac_ratio, vec_ratio, mte2_ratio (each: mean of the
+        hardware's ratio, weighted by duration), utilisation_ratio (mac_ratio or vec_ratio, else efficiency_ratio) and
+        utilisation_source, bound and bound_source (hardware, roofline); sorted by profile and total.
     """
     return listed(db, [_rated(group) for group in operator_groups(db, table)], _TYPES)
 
@@ -236,6 +237,7 @@ def _rated(group: OperatorGroup) -> dict[str, Any]:
         "bytes_per_s": moved / seconds if moved is not None and seconds > 0 else None,
         "chip": None if chip is None else chip.name,
         "ridge_flops_per_byte": peak / bandwidth if peak and bandwidth else None,
+        "peak_flops_per_s": peak,
         "roof_ns": None if roof_s is None else roof_s * 1e9,
         "efficiency_ratio": efficiency,
         "is_anomaly": None if efficiency is None else efficiency > 1,

@@ -109,6 +109,7 @@ _NUMBERS: Final = frozenset({
     "rank", "step", "src_rank", "dst_rank", "sequence", "robust_z", "stage", "steps", "depth", "operators",
     "kernels", "block_count", "members", "members_expected", "last_rank", "group_size", "world_size", "pid",
     "flops_per_byte", "ridge_flops_per_byte", "onset_step", "steps_left", "count_per_step", "count",
+    "tp_place", "pp_place", "dp_place", "cp_place", "ep_place", "requests",
 })  # fmt: skip
 
 

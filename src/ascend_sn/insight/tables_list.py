@@ -63,6 +63,46 @@ OVERVIEW: Final = (
         order="kind nulls last, group_id",
         search=("group_id", "kind", "member_ranks"),
     ),
+    PageTable(
+        name="rank_map",
+        uses=("step_breakdown",),
+        sql="""
+            with spent as (
+                select profile_id, any_value(rank) as rank, count(step_id) as step_count,
+                       arg_max(step_id, window_ns) as step_id, round(avg(window_ns))::bigint as window_ns,
+                       round(avg(compute_ns))::bigint as compute_ns,
+                       round(avg(exposed_comm_ns))::bigint as exposed_comm_ns,
+                       round(avg(free_ns))::bigint as free_ns
+                from {step_breakdown}
+                group by profile_id
+            ),
+            place as (
+                select member.profile_id, kind, arg_max(group_id, (group_size, group_id)) as group_id,
+                       arg_max(group_rank, (group_size, group_id)) as group_rank
+                from comm_group_member member
+                join profile using (profile_id)
+                where member_rank = profile.rank and group_rank is not null and group_size > 1
+                group by member.profile_id, kind
+            )
+            select spent.*, tp.group_rank as tp_place, pp.group_rank as pp_place, dp.group_rank as dp_place,
+                   cp.group_rank as cp_place, ep.group_rank as ep_place, tp.group_id as tp_group,
+                   pp.group_id as pp_group, dp.group_id as dp_group, cp.group_id as cp_group, ep.group_id as ep_group
+            from spent
+            left join (from place where kind = 'tp') tp using (profile_id)
+            left join (from place where kind = 'pp') pp using (profile_id)
+            left join (from place where kind = 'dp') dp using (profile_id)
+            left join (from place where kind = 'cp') cp using (profile_id)
+            left join (from place where kind = 'ep') ep using (profile_id)
+        """,
+        columns=(
+            "profile_id", "rank", "step_id", "pp_place", "dp_place", "cp_place", "tp_place", "ep_place", "step_count",
+            "window_ns", "compute_ns", "exposed_comm_ns", "free_ns", "pp_group", "dp_group", "cp_group", "tp_group",
+            "ep_group",
+        ),
+        order="rank nulls last, profile_id",
+        search=("pp_group", "dp_group", "cp_group", "tp_group", "ep_group"),
+        slices=Slices("step", "step_id"),
+    ),
 )  # fmt: skip
 
 OPERATORS: Final = (
@@ -138,6 +178,7 @@ OPERATORS: Final = (
             "profile_id", "rank", "op_type", "family", "core_type", "bound", "utilisation_ratio", "efficiency_ratio",
             "calls", "total_ns", "share_ratio", "mean_ns", "roof_ns", "flops_per_byte", "flops_per_s", "bytes_per_s",
             "mac_ratio", "vec_ratio", "mte2_ratio", "input_shapes", "input_dtypes", "chip", "ridge_flops_per_byte",
+            "peak_flops_per_s",
         ),
         order="total_ns desc, op_type, input_shapes",
         search=("op_type", "family", "bound", "input_shapes"),
@@ -177,6 +218,30 @@ OPERATORS: Final = (
         ),
         order="total_delay_ns desc, op_type",
         search=("op_type",),
+    ),
+    PageTable(
+        name="requests",
+        sql="""
+            select profile_id, span_id, profile.rank as rank, span.name as name, span.kind as kind, thread, ts_ns,
+                   dur_ns
+            from span
+            left join (select profile_id, rank from profile) profile using (profile_id)
+            where span.domain = 'request'
+        """,
+        needs=(Need("span"),),
+        columns=("profile_id", "span_id", "rank", "name", "kind", "thread", "ts_ns", "dur_ns"),
+        order="profile_id, ts_ns, span_id",
+        search=("name", "kind"),
+        slices=Slices("span", "span_id"),
+    ),
+    PageTable(
+        name="request_stages",
+        analysis="inference_latency",
+        columns=(
+            "profile_id", "rank", "stage", "source", "requests", "mean_ns", "p50_ns", "p90_ns", "p95_ns", "p99_ns",
+            "max_ns", "share_ratio", "first_ns", "steady_mean_ns",
+        ),
+        order="profile_id, mean_ns desc, stage",
     ),
     PageTable(
         name="modules",
@@ -253,6 +318,7 @@ COMMUNICATION: Final = (
         ),
         order="dur_ns desc, group_id, op, sequence",
         search=("op", "group_id"),
+        filters=(Filter("group_id", "text", "group_id = $group_id"),),
         slices=Slices("collective", "collective_id"),
     ),
     PageTable(

@@ -67,6 +67,7 @@ const FAMILIES: Record<string, readonly string[]> = {
   severity: ["word"],
   bandwidth_reason: ["word"],
   check: ["check-name"],
+  stage: ["request-stage"],
 };
 
 export function isNumeric(unit: Unit): boolean {

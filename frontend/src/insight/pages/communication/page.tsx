@@ -26,7 +26,7 @@ export function CommunicationPage({ run }: PageProps) {
 }
 
 function Content({ run, document }: { run: string; document: Document }) {
-  const { rank, op, group, call, from, to } = parameters({ rank: number(), op: text(), group: text(), call: number(), from: number(), to: number() });
+  const { rank, op, group, call, from, to, only } = parameters({ only: text(), rank: number(), op: text(), group: text(), call: number(), from: number(), to: number() });
   const section = document.communication;
   if (!section.collected) return <><h1>{t("page.communication")}</h1><Absent why={section} /></>;
   return (
@@ -39,6 +39,11 @@ function Content({ run, document }: { run: string; document: Document }) {
           </div>
         )}
       </div>
+      {only !== "" && (
+        <p class="filtered">
+          {t("comm.only-group", { group: only })} <button type="button" onClick={() => change({ only: null })}>{t("operators.only-off")}</button>
+        </p>
+      )}
       <Grades rows={section.grades ?? []} />
       <Primitives run={run} rank={rank} />
       <Card title={t("comm.calls")} note={t("comm.calls-note")}>
@@ -47,6 +52,7 @@ function Content({ run, document }: { run: string; document: Document }) {
           run={run}
           name="calls"
           title={t("comm.calls")}
+          query={{ group_id: only || null }}
           rows={12}
           pick={{
             label: t("comm.show-ranks"),
@@ -55,7 +61,7 @@ function Content({ run, document }: { run: string; document: Document }) {
           }}
         />
       </Card>
-      <PairsCard run={run} />
+      <PairsCard run={run} group={only} />
       <Card title={t("comm.stragglers")} note={t("comm.stragglers-note")}>
         <ServerTable run={run} name="stragglers" title={t("comm.stragglers")} rows={12} searchable={false} />
       </Card>
@@ -72,7 +78,7 @@ function Content({ run, document }: { run: string; document: Document }) {
         <ServerTable run={run} name="links" title={t("comm.links")} query={{ src_rank: from, dst_rank: to }} rows={12} />
       </Card>
       <Card title={t("comm.collectives")} note={t("comm.collectives-note")}>
-        <ServerTable run={run} name="collectives" title={t("comm.collectives")} query={{ profile: rank }} rows={12} />
+        <ServerTable run={run} name="collectives" title={t("comm.collectives")} query={{ profile: rank, group_id: only || null }} rows={12} />
       </Card>
       <Card title={t("comm.transfers")} note={t("comm.transfers-note")}>
         <ServerTable run={run} name="transfers" title={t("comm.transfers")} query={{ profile: rank }} rows={12} />

@@ -25,12 +25,12 @@ const KINDS: Record<Metric, HeatChart["metrics"][number]> = {
 };
 const MOST = 1000;
 
-export function PairsCard({ run }: { run: string }) {
+export function PairsCard({ run, group: asked = "" }: { run: string; group?: string }) {
   const { metric, pairs } = parameters({ metric: oneOf<Metric>(...METRICS), pairs: text() });
   const { value } = useAsked<TableAnswer>(runPath(run, "tables/rank_pairs"), { count: MOST });
   const rows = useMemo(() => (value ? value.rows.map((values) => rowOf(value.columns, values)) : []), [value]);
   const groups = [...new Set(rows.map((row) => String(row["group_id"] ?? "")))];
-  const group = groups.includes(pairs) ? pairs : (groups[0] ?? "");
+  const group = groups.includes(pairs) ? pairs : groups.includes(asked) ? asked : (groups[0] ?? "");
   const ofGroup = useMemo(() => rows.filter((row) => String(row["group_id"] ?? "") === group), [rows, group]);
   const known = METRICS.filter((one) => ofGroup.some((row) => typeof row[one] === "number"));
   const shown = known.includes(metric) ? metric : (known[0] ?? metric);

@@ -14,8 +14,9 @@ import { type Row, ServerTable, rowOf } from "../../controls/server-table";
 import type { PageProps } from "../../shell/app";
 import { change, number, oneOf, parameters, text } from "../../shell/router";
 import { t } from "../../shell/words";
+import { Roofline } from "./roofline";
 
-const TABS = ["kernel_types", "shapes", "operators", "kernels", "slow_instances", "roofline", "modules", "copies", "host_calls", "launches"] as const;
+const TABS = ["kernel_types", "shapes", "operators", "kernels", "slow_instances", "roofline", "modules", "copies", "host_calls", "launches", "requests"] as const;
 type Tab = (typeof TABS)[number];
 
 /** Tables whose rows are the same things on every rank. */
@@ -53,6 +54,8 @@ function Content({ run, document }: { run: string; document: Document }) {
       <Choice label={t("operators.by")} choices={choices} value={tab} choose={(one) => change({ tab: one, type: null, shapes: null })} />
       <Card title={t(`operators.${tab}`)} note={t(`operators.${tab}-note`)}>
         {!comparing && matched && <Ranking run={run} tab={tab} query={query} />}
+        {tab === "roofline" && <Roofline run={run} query={query} />}
+        {tab === "requests" && <ServerTable run={run} name="request_stages" title={t("operators.request_stages")} query={query} searchable={false} />}
         {tab === "kernels" && type !== "" && (
           <p class="filtered">
             {t("operators.only", { type })} <button type="button" onClick={() => change({ type: null, shapes: null })}>{t("operators.only-off")}</button>

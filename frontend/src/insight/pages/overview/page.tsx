@@ -14,6 +14,7 @@ import { worthText } from "../findings/gain";
 import { BreakdownCard, PhasesCard } from "./breakdown";
 import { ClusterCard } from "./cluster";
 import { PathCard } from "./path";
+import { RankMapCard } from "./rank-map";
 
 const FIRST = 4;
 
@@ -31,6 +32,7 @@ export function OverviewPage({ run }: PageProps) {
             <First document={document} places={places} />
           </div>
           {document.cluster && <ClusterCard cluster={document.cluster} />}
+          {document.profiles.length > 1 && <RankMapCard run={run} />}
           <BreakdownCard run={run} document={document} />
           <PhasesCard document={document} />
           <div class="pair">

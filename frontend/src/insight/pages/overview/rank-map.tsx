@@ -1,0 +1,146 @@
+/** The ranks by their places in parallel groups, coloured by what their steps are made of; a rank leads to its group's calls. */
+
+import { useMemo, useRef, useState } from "preact/hooks";
+import { quantityText } from "../../../text/quantities";
+import { useAsked } from "../../api/asked";
+import { runPath } from "../../api/client";
+import type { TableAnswer } from "../../api/types";
+import { Absent } from "../../controls/absent";
+import { Card, Choice } from "../../controls/card";
+import { columnText } from "../../controls/cells";
+import { rankText } from "../../controls/rank-select";
+import { type Row, ServerTable, rowOf } from "../../controls/server-table";
+import { change, go, oneOf, parameters } from "../../shell/router";
+import { t } from "../../shell/words";
+import { AXES, type Axis, type Grid, gridOf, shadeOf } from "./rank-places";
+
+const METRICS = ["window_ns", "compute_ns", "exposed_comm_ns", "free_ns"] as const;
+type Metric = (typeof METRICS)[number];
+
+/** Rows that the server gives at once; two answers hold the ranks of large jobs. */
+const MOST = 1000;
+
+export function RankMapCard({ run }: { run: string }) {
+  const { map, groups } = parameters({ map: oneOf<Metric>(...METRICS), groups: oneOf<Axis>(...AXES) });
+  const { value } = useAsked<TableAnswer>(runPath(run, "tables/rank_map"), { count: MOST }, true);
+  const more = useAsked<TableAnswer>((value?.row_count ?? 0) > MOST ? runPath(run, "tables/rank_map") : null, { count: MOST, from: MOST }, true).value;
+  const rows = useMemo(() => [...(value?.rows ?? []), ...(more?.rows ?? [])].map((values) => rowOf(value?.columns ?? [], values)), [value, more]);
+  const grid = useMemo(() => gridOf(rows.map((row) => ({ rank: numberOf(row["rank"]), places: placesOf(row) }))), [rows]);
+  if (value?.state === "collected" && rows.length < 2) return null;
+  const kinds = AXES.filter((axis) => rows.some((row) => row[`${axis}_group`] !== null));
+  const kind = kinds.includes(groups) ? groups : (kinds[0] ?? null);
+  return (
+    <Card title={t("map.title")} note={t("map.note")}>
+      {value && value.state !== "collected" && <Absent why={value} />}
+      {rows.length > 0 && (
+        <>
+          <Choice label={t("map.metric")} choices={METRICS.map((one) => [one, columnText(one)] as const)} value={map} choose={(one) => change({ map: one })} />
+          {kinds.length > 1 && <Choice label={t("map.groups")} choices={kinds.map((one) => [one, t("map.groups-of", { kind: one.toUpperCase() })] as const)} value={kind ?? kinds[0] ?? "tp"} choose={(one) => change({ groups: one })} />}
+          {grid.reason !== null && <p class="absent">{t(`map.${grid.reason}`)}</p>}
+          <Cells rows={rows} grid={grid} metric={map} kind={kind} />
+          {(value?.row_count ?? 0) > rows.length && <p class="note">{t("map.first", { shown: rows.length, count: value?.row_count ?? 0 })}</p>}
+          <details>
+            <summary>{t("map.table")}</summary>
+            <ServerTable run={run} name="rank_map" title={t("map.title")} rows={20} />
+          </details>
+        </>
+      )}
+    </Card>
+  );
+}
+
+function Cells({ rows, grid, metric, kind }: { rows: readonly Row[]; grid: Grid; metric: Metric; kind: Axis | null }) {
+  const [seen, setSeen] = useState<number | null>(null);
+  const [stop, setStop] = useState(0);
+  const box = useRef<HTMLDivElement>(null);
+  const values = rows.map((row) => numberOf(row[metric])).filter((one) => one !== null);
+  const scale = [Math.min(...values), Math.max(...values)] as const;
+  const groupOf = (at: number | null): unknown => (kind === null || at === null ? null : (rows[at]?.[`${kind}_group`] ?? null));
+  const group = groupOf(seen);
+  const across = grid.axes.at(-1);
+  const moved = (event: KeyboardEvent): void => {
+    const to = next(grid, stop, event.key);
+    if (to === null) return;
+    event.preventDefault();
+    event.stopPropagation();
+    setStop(to);
+    box.current?.querySelector<HTMLElement>(`[data-at="${to}"]`)?.focus();
+  };
+  return (
+    <>
+      <div class="scroll rank-map" ref={box} onKeyDown={moved} role="group" aria-label={`${t("map.title")}: ${columnText(metric)}`} onMouseLeave={() => setSeen(null)}>
+        {across && (
+          <div class="rank-row head" aria-hidden="true">
+            <span class="where" />
+            {grid.columns.map((column) => <span key={column} class="column">{across.toUpperCase()} {column}</span>)}
+          </div>
+        )}
+        {grid.rows.map((line, number) => (
+          <div key={number} class="rank-row">
+            {across && <span class="where">{line.label.map(([axis, place]) => `${axis.toUpperCase()} ${place}`).join(" · ")}</span>}
+            {line.cells.map((at, column) => {
+              const row = at === null ? undefined : rows[at];
+              if (at === null || !row) return <span key={column} class="rank-cell none" />;
+              const much = numberOf(row[metric]);
+              const text = much === null ? "-" : quantityText(much, "ns");
+              return (
+                <button
+                  key={column}
+                  type="button"
+                  data-at={at}
+                  tabIndex={at === stop ? 0 : -1}
+                  class={`rank-cell${group !== null && groupOf(at) === group ? " together" : ""}${much === null ? " none" : ""}`}
+                  style={much === null ? {} : shadeOf(much, scale)}
+                  aria-label={told(row, metric, text)}
+                  title={told(row, metric, text)}
+                  onFocus={() => { setSeen(at); setStop(at); }}
+                  onMouseEnter={() => setSeen(at)}
+                  onClick={() => go("communication", { only: kind === null ? null : (row[`${kind}_group`] as string | null) })}
+                >
+                  <b>{row["rank"] ?? "?"}</b>
+                  <small>{text}</small>
+                </button>
+              );
+            })}
+          </div>
+        ))}
+      </div>
+      {values.length > 0 && (
+        <p class="rank-scale soft">
+          {quantityText(scale[0], "ns")} <span class="ramp" aria-hidden="true" /> {quantityText(scale[1], "ns")}
+        </p>
+      )}
+      <p class="soft" role="status">
+        {group !== null && kind !== null ? t("map.group-of", { kind: kind.toUpperCase(), group: String(group), ranks: rows.filter((_, at) => groupOf(at) === group).map((row) => String(row["rank"] ?? "?")).join(", ") }) : t("map.hint")}
+      </p>
+    </>
+  );
+}
+
+/** The rank that an arrow key leads to. */
+function next(grid: Grid, from: number, key: string): number | null {
+  const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[key];
+  if (!step) return null;
+  let row = grid.rows.findIndex((one) => one.cells.includes(from));
+  let column = grid.rows[row]?.cells.indexOf(from) ?? -1;
+  for (;;) {
+    row += step[0] ?? 0;
+    column += step[1] ?? 0;
+    const at = grid.rows[row]?.cells[column];
+    if (at === undefined) return null;
+    if (at !== null) return at;
+  }
+}
+
+function told(row: Row, metric: Metric, text: string): string {
+  const places = AXES.filter((axis) => row[`${axis}_place`] !== null).map((axis) => `${axis.toUpperCase()} ${row[`${axis}_place`]}`);
+  return [rankText(numberOf(row["rank"])), ...places, `${columnText(metric)} ${text}`].join(", ");
+}
+
+function placesOf(row: Row): Record<Axis, number | null> {
+  return Object.fromEntries(AXES.map((axis) => [axis, numberOf(row[`${axis}_place`])])) as Record<Axis, number | null>;
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}

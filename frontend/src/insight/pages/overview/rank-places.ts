@@ -1,0 +1,68 @@
+/** Where ranks stand on the map: by their places in named groups, else in the order of their numbers. */
+
+export const AXES = ["pp", "dp", "cp", "tp", "ep"] as const;
+export type Axis = (typeof AXES)[number];
+
+/** A rank with its place in its group of each kind; null where no group of that kind is known. */
+export interface Placed {
+  rank: number | null;
+  places: Readonly<Record<Axis, number | null>>;
+}
+
+export interface Grid {
+  /** Kinds that tell the grid: the last runs across, the others down; empty where groups do not tell it. */
+  axes: readonly Axis[];
+  rows: readonly { label: readonly (readonly [Axis, number])[]; cells: readonly (number | null)[] }[];
+  columns: readonly number[];
+  /** Why groups do not tell a grid. */
+  reason: "no-groups" | "some-without" | "same-place" | null;
+}
+
+const FLAT_COLUMNS = 16;
+
+export function gridOf(ranks: readonly Placed[]): Grid {
+  const known = AXES.filter((axis) => axis !== "ep" && ranks.some((one) => one.places[axis] !== null));
+  const axes: readonly Axis[] = known.length ? known : AXES.filter((axis) => axis === "ep" && ranks.some((one) => one.places[axis] !== null));
+  const across = axes.at(-1);
+  if (across === undefined) return flat(ranks, "no-groups");
+  if (ranks.some((one) => axes.some((axis) => one.places[axis] === null))) return flat(ranks, "some-without");
+  const down = axes.slice(0, -1);
+  const columns = ends(ranks.map((one) => one.places[across] ?? 0));
+  const rows = new Map<string, { order: readonly number[]; cells: (number | null)[] }>();
+  for (const [at, one] of ranks.entries()) {
+    const order = down.map((axis) => one.places[axis] ?? 0);
+    const row = rows.get(order.join(" ")) ?? { order, cells: columns.map(() => null) };
+    rows.set(order.join(" "), row);
+    const column = columns.indexOf(one.places[across] ?? 0);
+    if (row.cells[column] !== null) return flat(ranks, "same-place");
+    row.cells[column] = at;
+  }
+  const sorted = [...rows.values()].sort((a, b) => a.order.map((place, at) => place - (b.order[at] ?? 0)).find((difference) => difference !== 0) ?? 0);
+  return { axes, columns, reason: null, rows: sorted.map((row) => ({ cells: row.cells, label: row.order.map((place, at) => [down[at] ?? across, place] as const) })) };
+}
+
+function flat(ranks: readonly Placed[], reason: Grid["reason"]): Grid {
+  const columns = ends(ranks.slice(0, FLAT_COLUMNS).map((_, at) => at));
+  const rows = Array.from({ length: Math.ceil(ranks.length / FLAT_COLUMNS) }, (_, row) => ({
+    label: [],
+    cells: columns.map((column) => (row * FLAT_COLUMNS + column < ranks.length ? row * FLAT_COLUMNS + column : null)),
+  }));
+  return { axes: [], columns, rows, reason };
+}
+
+function ends(places: readonly number[]): number[] {
+  return [...new Set(places)].sort((a, b) => a - b);
+}
+
+/** Cividis at seven places, dark first: told apart with every kind of colour vision, and in grey. */
+const CIVIDIS = [[0, 34, 78], [42, 63, 109], [87, 93, 109], [124, 123, 120], [165, 156, 116], [210, 193, 99], [254, 232, 56]] as const;
+
+/** Colour of a value between the least and the most, and of the ink on it. */
+export function shadeOf(value: number, [low, high]: readonly [number, number]): { background: string; color: string } {
+  const place = (high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5) * (CIVIDIS.length - 1);
+  const at = Math.min(CIVIDIS.length - 2, Math.floor(place));
+  const [from, to] = [CIVIDIS[at] ?? CIVIDIS[0], CIVIDIS[at + 1] ?? CIVIDIS[0]];
+  const mixed = from.map((part, channel) => Math.round(part + ((to[channel] ?? part) - part) * (place - at)));
+  const light = 0.299 * (mixed[0] ?? 0) + 0.587 * (mixed[1] ?? 0) + 0.114 * (mixed[2] ?? 0);
+  return { background: `rgb(${mixed.join(", ")})`, color: light > 118 ? "#000" : "#fff" };
+}

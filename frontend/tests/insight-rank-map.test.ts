@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { type Axis, type Placed, gridOf, shadeOf } from "../src/insight/pages/overview/rank-places";
+import { corners, decades, place } from "../src/insight/pages/operators/roofline-scale";
+
+const NOWHERE: Record<Axis, number | null> = { pp: null, dp: null, cp: null, tp: null, ep: null };
+
+function placed(rank: number, places: Partial<Record<Axis, number>>): Placed {
+  return { rank, places: { ...NOWHERE, ...places } };
+}
+
+test("two stages of two tensor-parallel ranks are two rows of two columns", () => {
+  const grid = gridOf([0, 1, 2, 3].map((rank) => placed(rank, { pp: Math.floor(rank / 2), tp: rank % 2 })));
+  expect(grid.axes).toEqual(["pp", "tp"]);
+  expect(grid.columns).toEqual([0, 1]);
+  expect(grid.rows).toEqual([
+    { label: [["pp", 0]], cells: [0, 1] },
+    { label: [["pp", 1]], cells: [2, 3] },
+  ]);
+});
+
+test("a place that no rank holds stays empty", () => {
+  const grid = gridOf([placed(0, { dp: 0, tp: 0 }), placed(3, { dp: 1, tp: 1 })]);
+  expect(grid.rows.map((row) => row.cells)).toEqual([[0, null], [null, 1]]);
+});
+
+test("a thousand ranks fill their grid", () => {
+  const grid = gridOf(Array.from({ length: 1024 }, (_, rank) => placed(rank, { pp: Math.floor(rank / 128), dp: Math.floor(rank / 8) % 16, tp: rank % 8 })));
+  expect([grid.rows.length, grid.columns.length, grid.rows.flatMap((row) => row.cells).filter((at) => at !== null).length]).toEqual([128, 8, 1024]);
+  expect(grid.rows[17]?.label).toEqual([["pp", 1], ["dp", 1]]);
+});
+
+test("where groups tell no grid, ranks stand in order and the reason is said", () => {
+  expect(gridOf([placed(0, {}), placed(1, {})])).toMatchObject({ reason: "no-groups", axes: [], rows: [{ cells: [0, 1] }] });
+  expect(gridOf([placed(0, { tp: 0 }), placed(1, {})]).reason).toBe("some-without");
+  expect(gridOf([placed(0, { tp: 0 }), placed(1, { tp: 0 })]).reason).toBe("same-place");
+  expect(gridOf(Array.from({ length: 17 }, (_, rank) => placed(rank, {}))).rows.map((row) => row.cells.filter((at) => at !== null).length)).toEqual([16, 1]);
+});
+
+test("the least is dark with light ink, the most is light with dark ink", () => {
+  expect(shadeOf(1, [1, 3])).toEqual({ background: "rgb(0, 34, 78)", color: "#fff" });
+  expect(shadeOf(3, [1, 3])).toEqual({ background: "rgb(254, 232, 56)", color: "#000" });
+  expect(shadeOf(5, [5, 5]).background).toBe("rgb(124, 123, 120)");
+});
+
+test("scales are whole powers of ten around what they show", () => {
+  expect(decades([3, 250])).toEqual({ low: 0, high: 3 });
+  expect(decades([10])).toEqual({ low: 1, high: 2 });
+  expect(place(100, { low: 0, high: 4 })).toBe(0.5);
+});
+
+test("a roof rises with the bandwidth to the ridge and is flat after it", () => {
+  expect(corners({ peak: 1000, ridge: 10 }, { low: 0, high: 2 })).toEqual([[1, 100], [10, 1000], [100, 1000]]);
+  expect(corners({ peak: 1000, ridge: 0.1 }, { low: 0, high: 1 })).toEqual([[1, 1000], [10, 1000]]);
+});
