@@ -157,7 +157,7 @@ OPERATOR = _table(
     _int("input_bytes", "Bytes of the inputs."),
     _int("output_bytes", "Bytes of the outputs."),
     _int("stack_id", "Call stack."),
-    needed=("operator_id", "name", "ts_ns", "dur_ns"),
+    needed=("operator_id", "ts_ns", "dur_ns"),
 )
 
 HOST_CALL = _table(
@@ -170,7 +170,7 @@ HOST_CALL = _table(
     _TS,
     _DUR,
     _text("connection", "The source's own id that ties it to device work; text, may exceed 64 bits."),
-    needed=("host_call_id", "name", "ts_ns", "dur_ns"),
+    needed=("host_call_id", "ts_ns", "dur_ns"),
 )
 
 KERNEL = _table(
@@ -199,7 +199,7 @@ KERNEL = _table(
     _text("output_formats", "As input_formats."),
     _text("copy_direction", "h2d, d2h, d2d, h2h, for copies."),
     _int("size_bytes", "Bytes moved, for copies."),
-    needed=("kernel_id", "name", "kind", "ts_ns", "dur_ns"),
+    needed=("kernel_id", "ts_ns", "dur_ns"),
 )
 
 KERNEL_METRIC = _table(
@@ -276,7 +276,7 @@ MEMORY_EVENT = _table(
     _int("allocated_bytes", "Allocated after the event."),
     _int("reserved_bytes", "Reserved after the event."),
     _int("active_bytes", "Active after the event."),
-    needed=("kind", "size_bytes"),
+    needed=("size_bytes",),
 )
 
 MEMORY_SAMPLE = _table(
@@ -297,7 +297,7 @@ COUNTER = _table(
     _text("unit", "Unit as recorded."),
     _TS,
     _real("value", "Value."),
-    needed=("name", "ts_ns"),
+    needed=("ts_ns",),
 )
 
 SPAN = _table(
@@ -311,7 +311,7 @@ SPAN = _table(
     _TS,
     _DUR,
     Column("depth", "int32", "Nesting depth."),
-    needed=("span_id", "name", "ts_ns", "dur_ns"),
+    needed=("span_id", "ts_ns", "dur_ns"),
 )
 
 METRIC = _table(
@@ -321,7 +321,6 @@ METRIC = _table(
     _int("step", "Step number; null outside a step."),
     _TS,
     _real("value", "Value."),
-    needed=("name",),
 )
 
 FLOW = _table(
