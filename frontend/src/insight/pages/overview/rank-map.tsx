@@ -91,14 +91,13 @@ function Cells({ rows, grid, metric, kind }: { rows: readonly Row[]; grid: Grid;
                   tabIndex={at === stop ? 0 : -1}
                   class={`rank-cell${group !== null && groupOf(at) === group ? " together" : ""}${much === null ? " none" : ""}`}
                   style={much === null ? {} : shadeOf(much, scale)}
-                  aria-label={told(row, metric, text)}
                   title={told(row, metric, text)}
                   onFocus={() => { setSeen(at); setStop(at); }}
                   onMouseEnter={() => setSeen(at)}
                   onClick={() => go("communication", { only: kind === null ? null : (row[`${kind}_group`] as string | null) })}
                 >
-                  <b>{row["rank"] ?? "?"}</b>
-                  <small>{text}</small>
+                  <b><span class="unseen">rank </span>{row["rank"] ?? "?"}</b>
+                  <small><span class="unseen">{columnText(metric)} </span>{text}</small>
                 </button>
               );
             })}
