@@ -34,7 +34,7 @@ def test_ranks_stand_by_their_groups_and_lead_to_them_by_keyboard(chromium: Any,
         page.get_by_role("button", name="TP groups").click()
         cells.first.focus()
         page.keyboard.press("ArrowDown")
-        expect(page.locator(".rank-map button:focus b")).to_have_text("2")
+        expect(page.locator(".rank-map button:focus b")).to_have_text("rank 2")
         expect(page.get_by_text("TP group tp1: ranks 2, 3")).to_be_visible()
         expect(page.locator(".rank-map button.together")).to_have_count(2)
 

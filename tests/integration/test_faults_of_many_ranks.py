@@ -32,7 +32,8 @@ def analysed(folder: Path, dp: int) -> tuple[dict[str, Any], list[dict[str, Any]
     return json.loads(done.stdout), truth["faults"]
 
 
-@pytest.mark.parametrize("dp", [12, pytest.param(125, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("dp", [12, 125])
 def test_the_fault_that_costs_most_is_the_first_advice(tmp_path: Path, dp: int) -> None:
     document, faults = analysed(tmp_path, dp)
 
