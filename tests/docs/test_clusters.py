@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -22,6 +19,7 @@ from benchmarks.cluster_shape import Shape
 from benchmarks.cluster_timing import Plan, simulate
 from benchmarks.simulated_cluster import write_job
 from tests.docs.blocks import REPOSITORY, SHELL, blocks
+from tests.integration.dask_cluster import dask_cluster
 
 PAGE: Final = REPOSITORY / "docs" / "how-to" / "clusters.md"
 LINES: Final = [line for block in blocks(PAGE) if block.language in SHELL for line in block.text.splitlines()]
@@ -83,29 +81,9 @@ def of_one_machine(place: Path) -> Tables:
 
 @pytest.fixture
 def scheduler() -> Iterator[str]:
-    """Address of a scheduler on loopback with two workers, each a process of its own."""
-    distributed: Any = import_module("distributed")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"tcp://127.0.0.1:{port}"
-    local = ("--host", "127.0.0.1", "--no-dashboard")
-    commands = [
-        ("scheduler", "--port", str(port), *local),
-        *[("worker", address, "--nthreads", "1", "--no-nanny", *local)] * 2,
-    ]
-    silent = subprocess.DEVNULL
-    processes = [
-        subprocess.Popen([sys.executable, "-m", "dask", *words], stdout=silent, stderr=silent) for words in commands
-    ]
-    try:
-        with distributed.Client(address, timeout=60) as client:
-            client.wait_for_workers(2, timeout=60)
-        yield address
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+    """Address of a scheduler on loopback with two workers."""
+    with dask_cluster() as found:
+        yield found.address
 
 
 def test_one_machine(place: Path, of_one_machine: Tables) -> None:
@@ -136,20 +114,13 @@ def test_a_dask_cluster_of_this_machine(place: Path, of_one_machine: Tables) -> 
 
 
 def test_mpi(place: Path, of_one_machine: Tables) -> None:
-    try:
-        import_module("mpi4py.MPI")
-    except (ImportError, RuntimeError) as error:
-        pytest.skip(f"no mpi4py with an MPI library: {str(error).splitlines()[0]}")
-    launcher = Path(sys.executable).with_name("mpiexec")
-    found = str(launcher) if launcher.exists() else shutil.which("mpiexec")
-    if found is None:
-        pytest.skip("no mpiexec")
+    launcher = str(Path(sys.executable).with_name("mpiexec"))  # of MPICH, which tests install
     words = shlex.split(told("mpiexec"))
     assert words[:4] == ["mpiexec", "-n", "9", "python"]
 
     # Three processes: one that deals out, and two that read.
     words[words.index("run/")] = "run-of-mpi/"
-    ran([found, "-n", "3", sys.executable, *words[4:]], place, "mpi", HYDRA_IFACE="lo")
+    ran([launcher, "-n", "3", sys.executable, *words[4:]], place, "mpi", HYDRA_IFACE="lo")
 
     assert tables(place / "run-of-mpi", place / "opened") == of_one_machine
 

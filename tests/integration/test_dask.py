@@ -5,11 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,44 +17,16 @@ from ascend_sn.errors import UsageError
 from ascend_sn.model.tables import BY_NAME
 from ascend_sn.store import Location, Run, locate
 from ascend_sn.store.mapping import in_turn
+from tests.integration.dask_cluster import Cluster, dask_cluster
 from tests.shared_data import requires_shared, shared_path
 
 SUMMARIES = ("step_breakdown", "collective_parts", "kernel_statistics", "link_matrix")
 
 
-@dataclass
-class Cluster:
-    address: str
-    workers: list[subprocess.Popen[bytes]]
-
-
-def started(*words: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "dask", *words],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    """A scheduler and two workers, each a process of its own."""
-    distributed: Any = import_module("distributed")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"tcp://127.0.0.1:{port}"
-    local = ("--host", "127.0.0.1", "--no-dashboard")
-    scheduler = started("scheduler", "--port", str(port), *local)
-    workers = [started("worker", address, "--nthreads", "1", "--no-nanny", *local) for _ in range(2)]
-    try:
-        with distributed.Client(address, timeout=60) as client:
-            client.wait_for_workers(2, timeout=60)
-        yield Cluster(address, workers)
-    finally:
-        for process in (*workers, scheduler):
-            process.kill()
-            process.wait()
+    with dask_cluster() as found:
+        yield found
 
 
 def tables(location: Location) -> dict[str, list[Any]]:

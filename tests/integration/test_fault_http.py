@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import socket
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -13,23 +12,8 @@ from typing import Any
 import pytest
 
 from tests.integration.test_fault_store import SLICES, TRACE
-from tests.integration.test_view import Viewed
 
 SLOW_CLIENTS = 200
-
-
-@pytest.fixture
-def start() -> Iterator[Any]:
-    """Start servers that are gone after the test."""
-    with ExitStack() as stack:
-
-        def started(*words: object) -> Viewed:
-            viewed = Viewed(*words)
-            stack.callback(viewed.process.communicate)
-            stack.callback(viewed.process.kill)
-            return viewed
-
-        yield started
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ import pytest
 import ascend_sn
 from ascend.profiler import Profiler
 from ascend_sn.errors import AscendSnError
+from tests.small_disk import small_disk
 from tests.unit.collect.recorded import rows, run_script, script_environment
 
 SPANS: Final = 40
@@ -63,19 +64,9 @@ def test_a_process_that_is_held_and_let_go_loses_nothing(tmp_path: Path) -> None
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 2 MiB."""
-    place = tmp_path / "small"
-    place.mkdir()
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)], capture_output=True, check=False
-    )
-    if made.returncode:
-        pytest.skip("mounting a small file system needs the rights of root")
-    try:
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "small", 2 << 20) as place:
         yield place
-    finally:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 FILLS = """
@@ -91,13 +82,13 @@ print("trained")
 """
 
 
-def test_a_disk_that_fills_costs_rows_that_are_counted_and_no_training(small_disk: Path, tmp_path: Path) -> None:
-    (small_disk / "other").write_bytes(b"x" * 100_000)
+def test_a_disk_that_fills_costs_rows_that_are_counted_and_no_training(disk: Path, tmp_path: Path) -> None:
+    (disk / "other").write_bytes(b"x" * 100_000)
 
-    done = run_script(FILLS, small_disk / "run")
+    done = run_script(FILLS, disk / "run")
 
     assert done.stdout == "trained\n"
-    with ascend_sn.open(small_disk / "run", cache_dir=tmp_path / "cache") as run:
+    with ascend_sn.open(disk / "run", cache_dir=tmp_path / "cache") as run:
         ((spans,),) = run.sql("select count(*) from span where name = 'work'").fetchall()
         told = dict(run.sql("select kind, sum(count)::bigint from damage group by kind").fetchall())
     assert 0 < spans < 40_000

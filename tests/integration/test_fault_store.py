@@ -14,6 +14,7 @@ from typing import Final
 import pytest
 
 from ascend_sn.store import open_run
+from tests.small_disk import small_disk
 
 SLICES: Final = 300
 TRACE: Final = {
@@ -100,18 +101,9 @@ def test_two_ingests_into_one_folder_leave_one_whole_run(trace: Path, tmp_path: 
 @pytest.fixture
 def full_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system on which 4 KiB are left."""
-    place = tmp_path / "full"
-    place.mkdir()
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)], capture_output=True, check=False
-    )
-    if made.returncode:
-        pytest.skip("mounting a small file system needs the rights of root")
-    (place / "other").write_bytes(b"x" * (60 << 10))
-    try:
+    with small_disk(tmp_path / "full", 64 << 10) as place:
+        (place / "other").write_bytes(b"x" * (60 << 10))
         yield place
-    finally:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 @pytest.mark.parametrize(

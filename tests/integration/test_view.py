@@ -5,86 +5,19 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ascend_sn.store import open_run
+from tests.integration.viewed import PATIENCE_S
 from tests.timeline import timeline
 from tests.unit.insight.drawn_runs import write_run
 from tests.unit.report.drawn import two_ranks
-
-_PATIENCE_S = 120
-
-
-class Viewed:
-    """A running `ascend-sn view`."""
-
-    def __init__(self, *words: object) -> None:
-        command = [sys.executable, "-m", "ascend_sn.cli.main", "view", "--no-browser", *map(str, words)]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
-        assert self.process.stdout is not None
-        self.lines = [self.process.stdout.readline().strip() for _ in range(2)]
-        self.url = self.lines[0]
-        self.port = int(self.url.split(":")[2].split("/")[0])
-        self.token = self.url.partition("token=")[2]
-
-    def get(self, path: str, **headers: str) -> tuple[int, bytes]:
-        """Ask with the token; returns status and content."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_PATIENCE_S)
-        connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}", **headers})
-        answer = connection.getresponse()
-        content = answer.read()
-        connection.close()
-        return answer.status, content
-
-    def runs(self) -> list[dict[str, Any]]:
-        """The runs once none is being read any more."""
-        while True:
-            found: list[dict[str, Any]] = json.loads(self.get("/api/v1/session")[1])["runs"]
-            if all(run["state"] != "reading" for run in found):
-                return found
-
-    def raw(self, request: bytes) -> bytes:
-        """Send bytes and return what comes until the server closes; it may close before it has read them all."""
-        pieces = []
-        with (
-            socket.create_connection(("127.0.0.1", self.port), timeout=_PATIENCE_S) as connection,
-            suppress(ConnectionError),
-        ):
-            connection.sendall(request)
-            while piece := connection.recv(65_536):
-                pieces.append(piece)
-        return b"".join(pieces)
-
-    def interrupted(self) -> tuple[int, str]:
-        """Exit code and what was said on stderr after Ctrl-C."""
-        self.process.send_signal(signal.SIGINT)
-        _, said = self.process.communicate(timeout=_PATIENCE_S)
-        return self.process.returncode, said
-
-
-@pytest.fixture
-def start() -> Iterator[Any]:
-    """Start servers that are gone after the test."""
-    with ExitStack() as stack:
-
-        def started(*words: object) -> Viewed:
-            viewed = Viewed(*words)
-            stack.callback(viewed.process.communicate)
-            stack.callback(viewed.process.kill)
-            return viewed
-
-        yield started
 
 
 @pytest.fixture
@@ -181,7 +114,7 @@ def test_an_unusable_run_beside_another_is_told_in_the_page_and_on_the_terminal(
 def test_it_ends_by_itself_when_nobody_asks(drawn: Path, start: Any) -> None:
     viewed = start(drawn, "--idle-exit", "0.001")
 
-    viewed.process.communicate(timeout=_PATIENCE_S)
+    viewed.process.communicate(timeout=PATIENCE_S)
 
     assert viewed.process.returncode == 0
 
@@ -229,7 +162,7 @@ def test_a_run_shows_itself_in_a_notebook(drawn: Path, monkeypatch: pytest.Monke
     try:
         frame = page._repr_html_().partition('src="')[2].partition('"')[0]
         address, _, path = frame.removeprefix("http://").partition("/")
-        connection = http.client.HTTPConnection(address, timeout=_PATIENCE_S)
+        connection = http.client.HTTPConnection(address, timeout=PATIENCE_S)
         connection.request("GET", f"/{path}api/v1/session")
         answer = json.loads(connection.getresponse().read())
         connection.close()
@@ -267,7 +200,7 @@ print(profiler.view())
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
     lines = done.stdout.splitlines()
     port, token = int(lines[0].split(":")[2].split("/")[0]), lines[0].partition("token=")[2]
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_S)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     connection.request("GET", "/api/v1/session", headers={"Authorization": f"Bearer {token}"})
     answer = json.loads(connection.getresponse().read())
     connection.close()

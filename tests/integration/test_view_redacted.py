@@ -19,7 +19,7 @@ from ascend_sn.insight.runs import Served
 from ascend_sn.insight.tables_list import PAGE_TABLES
 from ascend_sn.store.input import Input
 from tests.integration.test_redaction import hostile_trace, leaks
-from tests.integration.test_view import Viewed
+from tests.integration.viewed import Viewed
 from tests.unit.insight.drawn_runs import NoDocuments
 
 _RUN_PLACES = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from duckdb import DuckDBPyConnection
 
@@ -118,10 +118,14 @@ def combined_matrix(db: DuckDBPyConnection, parts: Result) -> Result:
     )
 
 
-def shared_rank(pairs: Collection[tuple[int, int]]) -> int | None:
-    """Return the one rank of the job that takes part in all pairs; None for one pair alone, or several such ranks."""
-    distinct = {frozenset(pair) for pair in pairs}
-    shared = frozenset.intersection(*distinct) if len(distinct) > 1 else frozenset()
+def shared_rank(ends: Iterable[Collection[int]]) -> int | None:
+    """Return the one rank of the job that takes part in all links; None where none or several do, as with one alone.
+
+    Args:
+        ends: The ranks of each link: both, or the one that it is laid to.
+    """
+    each = [frozenset(ranks) for ranks in ends]
+    shared: frozenset[int] = frozenset.intersection(*each) if each else frozenset()
     return next(iter(shared)) if len(shared) == 1 else None
 
 

@@ -19,6 +19,7 @@ from ascend_sn.errors import StoreError
 from ascend_sn.model.tables import BY_NAME
 from ascend_sn.store import Run, locate, open_run
 from ascend_sn.store.parquet import write_parquet
+from tests.small_disk import small_disk
 from tests.unit.store.drawn_reader import DrawnReader
 from tests.unit.store.test_shards_opened import cluster
 
@@ -26,18 +27,9 @@ from tests.unit.store.test_shards_opened import cluster
 @pytest.fixture
 def full(tmp_path: Path) -> Iterator[Path]:
     """A disk of 64 KiB on which not a byte is left."""
-    place = tmp_path / "full"
-    place.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
-    try:
+    with small_disk(tmp_path / "full", 64 << 10) as place:
         _fill(place / "filling")
         yield place
-    finally:
-        subprocess.run(["umount", str(place)], check=True)
 
 
 def _fill(path: Path) -> None:

@@ -12,6 +12,7 @@ from ascend_sn.advisor.communication_changes import transits_scaled
 from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
+from ascend_sn.analysis.link_matrix import shared_rank
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -76,8 +77,7 @@ def _shared(links: list[_Slow]) -> int | None:
     """The one rank that has a part in all of several culprits, where these name ranks of the job."""
     if len(links) < 2 or any(link.rank_scope != "global" for link in links):
         return None
-    shared = frozenset.intersection(*(frozenset(_ends(link)) for link in links))
-    return next(iter(shared)) if len(shared) == 1 else None
+    return shared_rank(map(_ends, links))
 
 
 def _ends(slow: _Slow) -> tuple[int, ...]:
