@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.viewing import state, viewing, visited
+from tests.browser.viewing import await_that, state, viewing, visited
 from tests.timeline import timeline
 from tests.unit.insight.drawn_runs import write_run
 
@@ -28,6 +28,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 )
 def test_an_absurd_window_shows_the_run(chromium: Any, drawn: str, asked: str) -> None:
     with visited(chromium, drawn, f"#/timeline?{asked}") as found:
+        await_that(found, "() => window.__ascendSn.timeline().rects > 0")  # the first frames have no slices yet
         told = state(found)
 
     assert found.errors == []
@@ -36,6 +37,7 @@ def test_an_absurd_window_shows_the_run(chromium: Any, drawn: str, asked: str) -
 
 def test_a_range_beside_the_run_is_none(chromium: Any, drawn: str) -> None:
     with visited(chromium, drawn, "#/timeline?range=1e18:2e18") as found:
+        await_that(found, "() => window.__ascendSn.timeline().rects > 0")
         told = state(found)
 
     assert found.errors == []

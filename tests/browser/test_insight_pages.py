@@ -20,8 +20,6 @@ from tests.unit.insight.drawn_runs import write_run
 from tests.unit.report.drawn import add_rank
 from tests.unit.report.test_pages import HOSTILE, hostile_run
 
-pytestmark = pytest.mark.browser
-
 PAGES = ("overview", "operators", "communication", "memory", "findings", "compare", "health")
 SERIOUS = ("serious", "critical")
 SEEN = HOSTILE.split("\x1b")[0]

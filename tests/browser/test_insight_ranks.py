@@ -14,8 +14,6 @@ from tests.shared_data import requires_shared, shared_path
 from tests.unit.insight.drawn_runs import write_run
 from tests.unit.insight.test_rank_map import four_ranks
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

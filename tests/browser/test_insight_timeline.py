@@ -17,8 +17,6 @@ from tests.browser.viewing import await_that, idle, state, viewing, visited
 from tests.shared_data import requires_shared, shared_path
 from tests.unit.formats.kineto.traces import annotation, kernel, launch, operator, write
 
-pytestmark = pytest.mark.browser
-
 HOSTILE = "<img src=x onerror=alert(1)>"
 SERIOUS = ("serious", "critical")
 US = 1_000

@@ -18,8 +18,6 @@ from tests.shared_data import requires_shared, shared_path
 from tests.unit.report.drawn import nothing, two_ranks
 from tests.unit.report.test_pages import HOSTILE, hostile_run
 
-pytestmark = pytest.mark.browser
-
 SERIOUS = ("serious", "critical")
 
 

@@ -6,13 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from scripts.walkthrough import NAME, STEPS, walk
 from tests.browser.viewing import viewing
 from tests.shared_data import requires_shared, shared_path
-
-pytestmark = pytest.mark.browser
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / f"{NAME}.md"
 
