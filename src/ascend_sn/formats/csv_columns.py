@@ -19,7 +19,7 @@ from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Int64, Nullable, Text
 from ascend_sn.model.units import decimal_text_to_int, reals
 
-__all__ = ["CsvColumns", "float_cells", "integer_cells", "ns_cells", "read_csv_columns", "text_cells"]
+__all__ = ["CsvColumns", "float_cells", "integer_cells", "ns_cells", "read_csv_columns", "size_cells", "text_cells"]
 
 Cells = Sequence[str]
 
@@ -159,16 +159,28 @@ def integer_cells(cells: Cells | None) -> Nullable | None:
     return None if cells is None else _scaled(cells, 0)
 
 
-def float_cells(cells: Cells | None) -> Nullable | None:
-    """Return decimal cells as float64 (never absolute times); absent or unreadable ones are null."""
+def float_cells(cells: Cells | None, factor: float = 1.0) -> Nullable | None:
+    """Return decimal cells times a factor as float64, never absolute times; absent or unreadable ones are null."""
     if cells is None:
         return None
     known = [_NAN if cell in _ABSENT_SET else cell for cell in cells]
     try:
         values = np.fromiter(map(float, known), np.float64, len(known))
     except ValueError:
-        return reals(cells)
+        found = reals(cells)
+        values = np.where(found.valid, found.values, np.nan)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = values * factor
     return Nullable(values, np.isfinite(values))
+
+
+def size_cells(cells: Cells | None, factor: int) -> Nullable | None:
+    """Return decimal cells times a factor, rounded to whole numbers; absent, unreadable or too large ones are null."""
+    numbers = float_cells(cells, factor)
+    if numbers is None:
+        return None
+    valid = numbers.valid & (np.abs(numbers.values) < 1 << 62)
+    return Nullable(np.rint(np.where(valid, numbers.values, 0)).astype(np.int64), valid)
 
 
 def _scaled(cells: Cells, scale_digits: int) -> Nullable:

@@ -13,6 +13,7 @@ from ascend_sn.formats.csv_columns import (
     integer_cells,
     ns_cells,
     read_csv_columns,
+    size_cells,
     text_cells,
 )
 from ascend_sn.model.ledger import Ledger
@@ -131,6 +132,15 @@ def test_numbers_and_what_is_none() -> None:
     assert plain(float_cells(["1.5\t", "N/A", "", "nan", "2e3"])) == [1.5, None, None, None, 2000.0]
     assert plain(float_cells(["1.5", "x", '"2"', "inf"])) == [1.5, None, 2.0, None]
     assert plain(float_cells([])) == []
+    assert plain(float_cells(["1.5", "1e308", "x"], 1000)) == [1500.0, None, None]  # 1e311 is no number
+
+
+def test_sizes_are_whole_and_fit_into_64_bits() -> None:
+    cells = ["1.5", "0.0004", "-2", "1e308", "5e15", "N/A", "x"]
+
+    # 5e15 KiB is 5.12e18, and 2^62 is 4.6e18.
+    assert plain(size_cells(cells, 1024)) == [1536, 0, -2048, None, None, None, None]
+    assert size_cells(None, 1024) is None
 
 
 def test_text_without_quotes_and_absent_words() -> None:

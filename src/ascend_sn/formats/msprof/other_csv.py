@@ -12,10 +12,10 @@ import numpy.typing as npt
 from ascend_sn.formats.csv_columns import (
     Cells,
     CsvColumns,
-    float_cells,
     integer_cells,
     ns_cells,
     read_csv_columns,
+    size_cells,
     text_cells,
 )
 from ascend_sn.formats.reader import Source
@@ -218,12 +218,8 @@ def _memory_counters(table: CsvColumns, ledger: Ledger) -> Rows:
 
 
 def _kib(cells: Cells | None) -> Nullable | None:
-    numbers = float_cells(cells)
-    if numbers is None:
-        return None
-    sizes = np.rint(numbers.values * BYTES_PER_KIB)
-    valid = numbers.valid & (sizes >= 0) & (sizes < 1 << 62)
-    return Nullable(np.where(valid, sizes, 0).astype(np.int64), valid)
+    sizes = size_cells(cells, BYTES_PER_KIB)
+    return None if sizes is None else Nullable(sizes.values, sizes.valid & (sizes.values >= 0))
 
 
 def _nothing(length: int) -> Nullable:

@@ -181,16 +181,16 @@ def _metrics(table: CsvColumns, kernels: Rows) -> Rows:
     for column in table.columns:
         if not _METRIC.match(column):
             continue
-        cells = float_cells(table.columns[column])
+        name, factor = metric_name(column)
+        cells = float_cells(table.columns[column], factor)
         if cells is None or not cells.valid.any():
             continue
-        name, factor = metric_name(column)
         parts.append(
             conform(
                 KERNEL_METRIC,
                 kernel_id=kernels.values("kernel_id")[cells.valid],
                 metric=name,
-                value=cells.values[cells.valid] * factor,
+                value=cells.values[cells.valid],
             )
         )
     return concatenate(KERNEL_METRIC, parts)

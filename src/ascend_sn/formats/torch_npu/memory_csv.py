@@ -10,8 +10,8 @@ import numpy as np
 from ascend_sn.formats.csv_columns import (
     Cells,
     CsvColumns,
-    float_cells,
     read_csv_columns,
+    size_cells,
     text_cells,
 )
 from ascend_sn.model.ledger import Ledger
@@ -86,10 +86,10 @@ def module_memory_rows(table: CsvColumns, ledger: Ledger) -> Rows:
 
 def operator_memory_rows(table: CsvColumns, ledger: Ledger) -> Rows:
     """Return the rows of `memory_event` out of the columns of operator_memory.csv."""
-    size = _scaled(float_cells(table.get("Size(KB)")), BYTES_PER_KIB)
+    size = size_cells(table.get("Size(KB)"), BYTES_PER_KIB)
     usable = table.without_unreadable(ledger, {"Size(KB)": size or _nothing(len(table))})
     table = table.only(usable)
-    size = _scaled(float_cells(table.get("Size(KB)")), BYTES_PER_KIB)
+    size = size_cells(table.get("Size(KB)"), BYTES_PER_KIB)
     nothing = _nothing(len(table))
     return allocation_events(
         name=text_cells(table.get("Name")) or Text.constant(None, len(table)),
@@ -161,17 +161,8 @@ def _sizes(table: CsvColumns, name: str) -> Nullable | None:
     """Memory files of torch_npu are in MB of 2**20, those of msprof in KB."""
     in_mib: Cells | None = table.get(f"{name}(MB)")
     if in_mib is not None:
-        return _scaled(float_cells(in_mib), BYTES_PER_MIB)
-    return _scaled(float_cells(table.get(f"{name}(KB)")), BYTES_PER_KIB)
-
-
-def _scaled(numbers: Nullable | None, factor: int) -> Nullable | None:
-    if numbers is None:
-        return None
-    with np.errstate(over="ignore", invalid="ignore"):
-        sizes = np.rint(numbers.values * factor)
-    valid = numbers.valid & (np.abs(sizes) < 1 << 62)
-    return Nullable(np.where(valid, sizes, 0).astype(np.int64), valid)
+        return size_cells(in_mib, BYTES_PER_MIB)
+    return size_cells(table.get(f"{name}(KB)"), BYTES_PER_KIB)
 
 
 def _nothing(length: int) -> Nullable:
