@@ -9,6 +9,7 @@ import argparse
 import hashlib
 import json
 import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -85,7 +86,7 @@ def main() -> None:
     profiler.stop()
     measured |= {"rank": rank, "pid": os.getpid(), "faults": profiler.fault_counts}
     measured["is_as_without"] = (measured["digest"], measured["losses"]) == (plain["digest"], plain["losses"])
-    print(json.dumps(measured), flush=True)
+    sys.stdout.write(f"{json.dumps(measured)}\n")  # at once: the lines of two ranks must not run into each other
     if arguments.distributed:
         torch.distributed.destroy_process_group()
 

@@ -120,15 +120,22 @@ def test_two_ranks_that_reduce_their_gradients(ranks: Recorded) -> None:
 
 
 def test_every_reduction_of_a_step_is_one_meeting_of_both_ranks(ranks: Recorded) -> None:
-    graph = replay_of(ranks.run).graph
-    window = replay_of(ranks.run).choice.windows[0]
-    ((calls,),) = ranks.run.sql(f"""
-        select count(*) from collective
-        where profile_id = {window.profile_id} and op = 'allreduce'
-          and ts_ns >= {window.start_ns} and ts_ns + dur_ns <= {window.end_ns}
-    """).fetchall()
-    of_both = [collective for collective in graph.collectives if collective.op == "allreduce"]
+    replay = replay_of(ranks.run)
+    graph = replay.graph
+    whole = [
+        {
+            sequence
+            for (sequence,) in ranks.run.sql(f"""
+                select sequence from collective
+                where profile_id = {window.profile_id} and op = 'allreduce'
+                  and ts_ns >= {window.start_ns} and ts_ns + dur_ns <= {window.end_ns}
+            """).fetchall()
+        }
+        for window in replay.choice.windows
+    ]
+    reductions = [collective for collective in graph.collectives if collective.op == "allreduce"]
 
+    # On a busy machine a thread of PyTorch notes the end of its call after the step: then one rank is replayed alone.
     assert graph.violation_count == 0
-    assert len(of_both) == calls
-    assert all(collective.transit_known for collective in of_both)
+    assert len(reductions) == len(set.union(*whole))
+    assert sum(collective.transit_known for collective in reductions) == len(set.intersection(*whole))
