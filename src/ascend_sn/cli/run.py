@@ -60,7 +60,7 @@ def run(
 
 def _check_schedule(text: str | None) -> None:
     """Refuse a wrong schedule here, where somebody is looking; the program itself would only say so and go on."""
-    from ascend_sn.collect.environment import recording_of_environment
+    from ascend_sn.collect.environment_recording import recording_of_environment
 
     complaints: list[str] = []
     recording_of_environment(

@@ -1,4 +1,4 @@
-"""Environment variables of the recorder: everything that is read from the environment is read here."""
+"""Environment variables of the recorder: their names, and what they say of the job and of the place for files."""
 
 from __future__ import annotations
 
@@ -7,12 +7,25 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from ascend_sn.collect.config import ProfilerConfig
-    from ascend_sn.collect.schedule import Schedule
-
-__all__ = ["STANDBY", "SWITCHES", "JobPlace", "asked_output_path", "job_place", "recording_of_environment"]
+__all__ = [
+    "COMM_ENABLE",
+    "COMM_LEVEL",
+    "COMM_OUTPUT",
+    "ENABLE",
+    "FREQUENCY",
+    "MAX_SIZE",
+    "MEMORY_ENABLE",
+    "OP_LIST",
+    "OUTPUT_PATH",
+    "SCHEDULE",
+    "SWITCHES",
+    "TRACE_LEVEL",
+    "JobPlace",
+    "asked_output_path",
+    "job_place",
+]
 
 ENABLE = "ASCEND_PROFILING_ENABLE"
 OUTPUT_PATH = "ASCEND_PROFILING_OUTPUT_PATH"
@@ -28,9 +41,6 @@ COMM_OUTPUT = "HCCL_PROFILING_OUTPUT"
 
 SWITCHES = (ENABLE, COMM_ENABLE, MEMORY_ENABLE, COMM_LEVEL, COMM_OUTPUT)
 """Each of these starts recording by itself; the start-up file of the package looks for them."""
-
-STANDBY = "standby"
-_OFF = ("", "0", "false", "off", "no")
 
 # Rank, world size, local rank, as each launcher names them; the first launcher whose rank is set is believed.
 # srun sets SLURM_STEP_NUM_TASKS; inside a plain batch script only SLURM_NTASKS exists, and the script is one
@@ -93,74 +103,6 @@ def asked_output_path(environment: Mapping[str, str] | None = None) -> str | Non
     """
     variables = os.environ if environment is None else environment
     return variables.get(OUTPUT_PATH) or variables.get(COMM_OUTPUT) or None
-
-
-def recording_of_environment(
-    environment: Mapping[str, str], warn: Callable[[str], None]
-) -> tuple[ProfilerConfig, bool] | None:
-    """Return what the variables ask for: the settings, and whether to wait for a command (standby).
-
-    A value without meaning is said and the default taken, so that a typing error does not cost the training.
-
-    Args:
-        environment: The variables.
-        warn: Gets a sentence for every value that cannot be used.
-
-    Returns:
-        None when no switch is on.
-    """
-    is_on = {name: environment.get(name, "").strip().lower() not in _OFF for name in SWITCHES}
-    if not any(is_on.values()):
-        return None
-    from ascend_sn.collect.config import DEFAULT_OUTPUT_PATH, DEFAULT_SAMPLE_INTERVAL_US, ProfilerConfig
-
-    def number(name: str, lowest: float, highest: float, default: float) -> float:
-        text = environment.get(name, "").strip()
-        if not text:
-            return default
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if lowest <= value <= highest:
-            return value
-        warn(f"{name}={text!r} is no number from {lowest:g} to {highest:g}; {default:g} is used")
-        return default
-
-    # 0 turns a level off; the switch above has seen to that.
-    comm_level = number(COMM_LEVEL, 1, 3, 3) if is_on[COMM_LEVEL] else 3
-    frequency = number(FREQUENCY, 0.001, 1e6, 1e6 / DEFAULT_SAMPLE_INTERVAL_US)
-    config = ProfilerConfig(
-        output_path=asked_output_path(environment) or DEFAULT_OUTPUT_PATH,
-        trace_ops=environment.get(OP_LIST) or None,
-        enable_comm=is_on[COMM_ENABLE] or is_on[COMM_LEVEL] or is_on[COMM_OUTPUT],
-        enable_memory=is_on[MEMORY_ENABLE],
-        sample_interval=1e6 / frequency,
-        trace_level=int(number(TRACE_LEVEL, 1, 3, 2)),
-        comm_level=int(comm_level),
-        schedule=_schedule(environment.get(SCHEDULE, ""), warn),
-    )
-    if environment.get(MAX_SIZE):
-        config.max_size = int(number(MAX_SIZE, 1, 1 << 62, config.max_size))
-    config.environment = {name: environment[name] for name in _RECORDED if name in environment}
-    return config, environment.get(ENABLE, "").strip().lower() == STANDBY
-
-
-_RECORDED = (*SWITCHES, OUTPUT_PATH, FREQUENCY, TRACE_LEVEL, OP_LIST, SCHEDULE, MAX_SIZE)
-
-
-def _schedule(text: str, warn: Callable[[str], None]) -> Schedule | None:
-    """Read `wait=1,warmup=1,active=3,repeat=1`."""
-    from ascend_sn.collect.schedule import Schedule
-
-    if not text.strip():
-        return None
-    try:
-        parts = dict(part.split("=") for part in text.replace(" ", "").split(","))
-        return Schedule(**{name: int(count) for name, count in parts.items()})
-    except (TypeError, ValueError):
-        warn(f"{SCHEDULE}={text!r} is not of the form skip=0,wait=1,warmup=1,active=3,repeat=1; it is left out")
-        return None
 
 
 def _count(text: str | None) -> int | None:

@@ -11,7 +11,7 @@ import os
 import sys
 
 from ascend_sn.collect.automatic import AutomaticRun
-from ascend_sn.collect.environment import recording_of_environment
+from ascend_sn.collect.environment_recording import recording_of_environment
 from ascend_sn.collect.imports import call_after_import
 
 __all__ = ["begin"]

@@ -8,7 +8,7 @@ lower to a higher position. Node 0 is the source, the last one the sink, whose s
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -16,9 +16,6 @@ import numpy.typing as npt
 
 from ascend_sn.model.rows import Bool, Int64
 from ascend_sn.replay.tasks import Tasks
-
-if TYPE_CHECKING:
-    from ascend_sn.replay.streams import Streams
 
 __all__ = [
     "NO_TASK",
@@ -29,6 +26,7 @@ __all__ = [
     "Nodes",
     "Residual",
     "StepGraph",
+    "Streams",
     "TimeClass",
     "topological",
 ]
@@ -177,6 +175,37 @@ class Edges(msgspec.Struct, frozen=True):
     def take(self, chosen: npt.NDArray[np.int64] | Bool) -> Edges:
         """Return some of the edges."""
         return Edges(*(getattr(self, name)[chosen] for name in self.__struct_fields__))
+
+
+class Streams(msgspec.Struct, frozen=True):
+    """The streams of all profiles, and the hosts; numbers are nodes.
+
+    Attributes:
+        begin: Where the window of each stream begins.
+        first: Its first task of the step.
+        last: Its last one.
+        edge: Edge from there to the end of the window.
+        carried: How long an earlier step still runs on it, ns.
+        host_begin: Where the window of each profile with host threads begins.
+        host_last: Last node of its main thread.
+    """
+
+    begin: Int64
+    first: Int64
+    last: Int64
+    edge: Int64
+    carried: Int64
+    host_begin: Int64
+    host_last: Int64
+
+    def done_ns(self, start: Int64, end: Int64) -> Int64:
+        """Return how long after the begin of its step each stream is done, ns."""
+        done: Int64 = end[self.last] - start[self.begin]
+        return done
+
+    def host_ns(self, start: Int64, end: Int64) -> int:
+        """Return how long the slowest host needs for its step, ns."""
+        return int((end[self.host_last] - start[self.host_begin]).max())
 
 
 class StepGraph(msgspec.Struct, frozen=True):

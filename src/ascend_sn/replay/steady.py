@@ -13,8 +13,7 @@ from typing import Final
 import numpy as np
 
 from ascend_sn.replay.engine import Draft, Timing
-from ascend_sn.replay.graph import EdgeKind
-from ascend_sn.replay.streams import Streams
+from ascend_sn.replay.graph import EdgeKind, Streams
 
 __all__ = ["steady_ns"]
 

@@ -2,45 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 
-from ascend_sn.model.rows import Int64
-from ascend_sn.replay.graph import EdgeKind, Edges, NodeKind, Nodes
+from ascend_sn.replay.graph import EdgeKind, Edges, NodeKind, Nodes, Streams
 from ascend_sn.replay.tasks import Tasks
 
-__all__ = ["Streams", "streams_of"]
-
-
-class Streams(msgspec.Struct, frozen=True):
-    """The streams of all profiles, and the hosts; numbers are nodes.
-
-    Attributes:
-        begin: Where the window of each stream begins.
-        first: Its first task of the step.
-        last: Its last one.
-        edge: Edge from there to the end of the window.
-        carried: How long an earlier step still runs on it, ns.
-        host_begin: Where the window of each profile with host threads begins.
-        host_last: Last node of its main thread.
-    """
-
-    begin: Int64
-    first: Int64
-    last: Int64
-    edge: Int64
-    carried: Int64
-    host_begin: Int64
-    host_last: Int64
-
-    def done_ns(self, start: Int64, end: Int64) -> Int64:
-        """Return how long after the begin of its step each stream is done, ns."""
-        done: Int64 = end[self.last] - start[self.begin]
-        return done
-
-    def host_ns(self, start: Int64, end: Int64) -> int:
-        """Return how long the slowest host needs for its step, ns."""
-        return int((end[self.host_last] - start[self.host_begin]).max())
+__all__ = ["streams_of"]
 
 
 def streams_of(nodes: Nodes, edges: Edges, tasks: Tasks, profile_count: int) -> Streams | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ascend_sn.collect.config import ProfilerConfig
-from ascend_sn.collect.environment import recording_of_environment
+from ascend_sn.collect.environment_recording import recording_of_environment
 from ascend_sn.collect.schedule import Schedule
 
 
