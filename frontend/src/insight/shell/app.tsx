@@ -14,15 +14,11 @@ import { Header } from "./header";
 import { Help } from "./help";
 import { type Binding, bind, helpIsOpen } from "./keys";
 import { Notice } from "./notice";
+import type { PageProps } from "./page-props";
 import { type PageName, go, route } from "./router";
 import { type Run, currentRun, followSession, lost, session } from "./session";
 import { nextTheme } from "./settings";
 import { t } from "./words";
-
-export interface PageProps {
-  /** Id of the run that is looked at; it is ready. */
-  run: string;
-}
 
 const PAGE: Record<PageName, ComponentType<PageProps>> = {
   overview: OverviewPage,

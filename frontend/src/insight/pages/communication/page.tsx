@@ -13,7 +13,7 @@ import { DocumentPage } from "../../controls/page";
 import { RankSelect, rankText } from "../../controls/rank-select";
 import { RowsTable } from "../../controls/rows-table";
 import { type Row, ServerTable, rowOf } from "../../controls/server-table";
-import type { PageProps } from "../../shell/app";
+import type { PageProps } from "../../shell/page-props";
 import { change, number, parameters, text } from "../../shell/router";
 import { named, t } from "../../shell/words";
 import { Members } from "./members";

@@ -8,7 +8,7 @@ import { cellText, columnText } from "../../controls/cells";
 import { DocumentPage } from "../../controls/page";
 import { type Places, findingHref, usePlaces } from "../../controls/places";
 import { RowsTable } from "../../controls/rows-table";
-import type { PageProps } from "../../shell/app";
+import type { PageProps } from "../../shell/page-props";
 import { change, parameters, text } from "../../shell/router";
 import { named, t } from "../../shell/words";
 import { unitOf } from "../../controls/units";

@@ -7,7 +7,7 @@ import { DocumentPage } from "../../controls/page";
 import { rankText } from "../../controls/rank-select";
 import { RowsTable } from "../../controls/rows-table";
 import { ServerTable } from "../../controls/server-table";
-import type { PageProps } from "../../shell/app";
+import type { PageProps } from "../../shell/page-props";
 import { named, t } from "../../shell/words";
 
 export function HealthPage({ run }: PageProps) {

@@ -11,7 +11,7 @@ import { columnText } from "../../controls/cells";
 import { DocumentPage } from "../../controls/page";
 import { RankSelect, rankText } from "../../controls/rank-select";
 import { ServerTable } from "../../controls/server-table";
-import type { PageProps } from "../../shell/app";
+import type { PageProps } from "../../shell/page-props";
 import { change, number, parameters } from "../../shell/router";
 import { t } from "../../shell/words";
 import { CurveCard, useCurves } from "./curve";

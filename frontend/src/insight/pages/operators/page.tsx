@@ -11,7 +11,7 @@ import { columnText } from "../../controls/cells";
 import { DocumentPage } from "../../controls/page";
 import { RankSelect } from "../../controls/rank-select";
 import { type Row, ServerTable, rowOf } from "../../controls/server-table";
-import type { PageProps } from "../../shell/app";
+import type { PageProps } from "../../shell/page-props";
 import { change, number, oneOf, parameters, text } from "../../shell/router";
 import { t } from "../../shell/words";
 import { Roofline } from "./roofline";

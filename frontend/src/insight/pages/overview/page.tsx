@@ -7,7 +7,7 @@ import { Card } from "../../controls/card";
 import { DocumentPage } from "../../controls/page";
 import { type Places, findingHref, usePlaces } from "../../controls/places";
 import { ServerTable } from "../../controls/server-table";
-import type { PageProps } from "../../shell/app";
+import type { PageProps } from "../../shell/page-props";
 import { href } from "../../shell/router";
 import { named, t } from "../../shell/words";
 import { worthText } from "../findings/gain";
