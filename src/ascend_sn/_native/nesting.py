@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ascend_sn._native import _core
 
-__all__ = ["Nesting", "deal", "enclosing", "nest"]
+__all__ = ["Nesting", "deal", "deal_apart", "enclosing", "nest"]
 
 
 class Nesting(NamedTuple):
@@ -68,6 +69,35 @@ def deal(start: ArrayLike, end: ArrayLike) -> tuple[NDArray[np.int32], int]:
     starts, ends = _int64(start), _int64(end)
     rows = np.empty(len(starts), dtype=np.int32)
     return rows, _core.deal_rows(starts, ends, rows)
+
+
+def deal_apart(start: ArrayLike, end: ArrayLike) -> tuple[NDArray[np.int32], int]:
+    """Deal slices that are no parts of each other to as few rows as needed, each to the first row that is free.
+
+    Those without duration share a row with others of the same moment.
+
+    Args:
+        start: int64 ns, ascending.
+        end: int64 ns, not before the start.
+
+    Returns:
+        The row of each slice, from 0, and the number of rows: the most slices that are open at a moment.
+    """
+    starts, ends = _int64(start), _int64(end)
+    rows = np.empty(len(starts), dtype=np.int32)
+    taken: list[tuple[int, int]] = []  # end and row
+    free: list[int] = []
+    count = 0
+    for at, (begins, ends_at) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        while taken and taken[0][0] <= begins:
+            heappush(free, heappop(taken)[1])
+        if not free:
+            free.append(count)
+            count += 1
+        row = heappop(free)
+        heappush(taken, (ends_at, row))
+        rows[at] = row
+    return rows, count
 
 
 def enclosing(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -13,14 +14,12 @@ from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.window_rows import lengths_within
+from ascend_sn.model.requests import REQUEST_DOMAIN
 from ascend_sn.model.rows import Int64
 
-__all__ = ["ANALYSIS", "STAGES", "inference_latency"]
+__all__ = ["ANALYSIS", "STAGES", "Divided", "divided_requests", "inference_latency"]
 
 STAGES: Final = ("total", "copy_in", "inference", "copy_out", "gap")
-
-REQUEST_DOMAIN: Final = "request"
-"""Domain of the ranges that are one request each."""
 
 _TYPES: Final = {
     "profile_id": "integer",
@@ -45,6 +44,31 @@ _COPY_IN: Final = 2
 _COPY_OUT: Final = 3
 
 
+@dataclass(frozen=True, eq=False)
+class Divided:
+    """The requests of a profile by start, and of each the ns of every stage.
+
+    Attributes:
+        rank: Rank of the profile; null where it has none.
+        source: `request` or `step`.
+        start: Arrival, ns in the profile's own clock.
+        lengths: ns by stage; `total` is the sum of the others.
+    """
+
+    rank: int | None
+    source: str
+    start: Int64
+    lengths: dict[str, Int64]
+
+    def of(self, ts_ns: int, dur_ns: int) -> dict[str, int] | None:
+        """Return the stages of the request of a time, without the total; None where there is none."""
+        first, past = np.searchsorted(self.start, [ts_ns, ts_ns + 1]).tolist()
+        for at in range(first, past):
+            if int(self.lengths["total"][at]) == dur_ns:
+                return {stage: int(self.lengths[stage][at]) for stage in STAGES[1:]}
+        return None
+
+
 def inference_latency(db: DuckDBPyConnection) -> Result:
     """Divide every request by what ran meanwhile; the stages sum to the total exactly.
 
@@ -60,6 +84,21 @@ def inference_latency(db: DuckDBPyConnection) -> Result:
         One row per profile and stage (total, copy_in, inference, copy_out, gap): profile_id, rank, stage, source
         (`request` or `step`), requests, mean_ns, p50_ns, p90_ns, p95_ns, p99_ns, max_ns, share_ratio (of the summed
         total), first_ns (of the first request), steady_mean_ns (of the others; null for a single one).
+    """
+    rows = [
+        {"profile_id": profile_id, "rank": one.rank, "source": one.source, "requests": len(one.start), "stage": stage,
+         **_figures(one.lengths[stage], int(one.lengths["total"].sum()))}
+        for profile_id, one in divided_requests(db).items()
+        for stage in STAGES
+    ]  # fmt: skip
+    return listed(db, rows, _TYPES)
+
+
+def divided_requests(db: DuckDBPyConnection) -> dict[int, Divided]:
+    """Return the requests of every profile that has some and ran kernels, divided as `inference_latency` tells.
+
+    Args:
+        db: A connection with the tables `span`, `step`, `operator`, `collective`, `kernel`, `profile`.
     """
     requests = db.execute(
         """
@@ -89,7 +128,7 @@ def inference_latency(db: DuckDBPyConnection) -> Result:
         {"domain": REQUEST_DOMAIN},
     ).fetchnumpy()
     if not len(requests["profile_id"]):
-        return listed(db, [], _TYPES)
+        return {}
     kernels = db.execute(f"""
         select profile_id,
                case when kind <> 'copy' then {_WORK}
@@ -104,16 +143,16 @@ def inference_latency(db: DuckDBPyConnection) -> Result:
         order by profile_id, ts_ns, kernel_id
     """).fetchnumpy()
     parts = grouped(kernels["profile_id"])
-    rows: list[dict[str, Any]] = []
+    found = {}
     for profile_id, part in grouped(requests["profile_id"]).items():
         if profile_id in parts:
             asked = {name: column[part] for name, column in requests.items()}
             ran = {name: column[parts[profile_id]] for name, column in kernels.items()}
-            rows.extend(_stages(profile_id, asked, ran))
-    return listed(db, rows, _TYPES)
+            found[profile_id] = _divided(asked, ran)
+    return found
 
 
-def _stages(profile_id: int, asked: dict[str, Any], ran: dict[str, Any]) -> list[dict[str, Any]]:
+def _divided(asked: dict[str, Any], ran: dict[str, Any]) -> Divided:
     low, high = np.asarray(asked["start_ns"], np.int64), np.asarray(asked["end_ns"], np.int64)
     start, end = np.asarray(ran["start_ns"], np.int64), np.asarray(ran["end_ns"], np.int64)
     what = _directed(np.asarray(ran["what"], np.uint8), start, low)
@@ -129,14 +168,7 @@ def _stages(profile_id: int, asked: dict[str, Any], ran: dict[str, Any]) -> list
     }
     lengths["gap"] = lengths["total"] - lengths["copy_in"] - lengths["inference"] - lengths["copy_out"]
     rank = asked["rank"][0]
-    known = {
-        "profile_id": profile_id,
-        "rank": None if rank is np.ma.masked else int(rank),
-        "source": str(asked["source"][0]),
-        "requests": len(low),
-    }
-    total = int(lengths["total"].sum())
-    return [{**known, "stage": stage, **_figures(lengths[stage], total)} for stage in STAGES]
+    return Divided(None if rank is np.ma.masked else int(rank), str(asked["source"][0]), low, lengths)
 
 
 def _directed(what: npt.NDArray[np.uint8], start: Int64, low: Int64) -> npt.NDArray[np.uint8]:

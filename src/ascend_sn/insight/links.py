@@ -9,6 +9,7 @@ import msgspec
 
 from ascend_sn.insight.places import Ref, refs_of_keys
 from ascend_sn.insight.runs import OpenRun
+from ascend_sn.model.requests import PHASE_FLOW
 from ascend_sn.store.timeline_files import NO_KEY, ProfileMeta
 
 __all__ = ["Link", "links_of"]
@@ -23,7 +24,8 @@ class Link(msgspec.Struct, frozen=True):
     """A slice that belongs to another.
 
     `kind` is `parent` (encloses it), `launch` (launched it), `kernel` (it launched), `collective` (the same collective
-    on another rank, or the collective of a kernel or task), or the kind of an arrow of the capture.
+    on another rank, or the collective of a kernel or task), `phase` (a part of the request), `request` (what it is a
+    part of), or the kind of an arrow of the capture.
     """
 
     kind: str
@@ -117,4 +119,6 @@ def _arrows(opened: OpenRun, profile_id: int, table: str, key: int) -> Iterator[
         said = kind or "launch"
         if said == "launch" and leaves and other == "kernel":
             said = "kernel"
+        elif said == PHASE_FLOW and not leaves:
+            said = "request"
         yield said, other, profile_id, [int(far)]

@@ -12,9 +12,10 @@ from ascend_sn.insight.runs import OpenRun
 from ascend_sn.store.timeline_files import NO_KEY, Arrays, ProfileMeta, Segment, Track
 from ascend_sn.store.timeline_lanes import LANES, LaneKind, kind_query
 
-__all__ = ["LANE_OF_TABLE", "Ref", "key_at", "ref_at", "refs_of_keys", "refs_of_rows"]
+__all__ = ["DRAWN_TABLES", "Ref", "key_at", "ref_at", "refs_of_keys", "refs_of_rows"]
 
-LANE_OF_TABLE: Final = {kind.table: kind for kind in LANES}
+DRAWN_TABLES: Final = tuple(dict.fromkeys(kind.table for kind in LANES))
+"""Tables whose rows are slices."""
 
 _NO_SMALL_KEY: Final = (1 << 32) - 1
 
@@ -48,14 +49,17 @@ def key_at(profile: ProfileMeta, arrays: Arrays, segment: Segment, place: int) -
 
 def refs_of_keys(opened: OpenRun, table: str, profile_id: int, keys: Sequence[int]) -> list[Ref]:
     """Return the slices of rows of a table by their keys, in any order; rows without a place are left out."""
-    kind = LANE_OF_TABLE.get(table)
-    if kind is None or profile_id not in opened.profiles or not keys:
+    if profile_id not in opened.profiles or not keys:
         return []
-    rows = opened.query(
-        f'select "group", label, key, ts_ns, dur_ns from ({kind_query(kind)}) where key in (select unnest($keys))',
-        {"profile": profile_id, "keys": list(keys)},
-    )
-    return refs_of_rows(opened, kind, profile_id, rows)
+    found = []
+    for kind in LANES:
+        if kind.table == table:
+            named = f"({kind_query(kind)}) where key in (select unnest($keys))"
+            rows = opened.query(
+                f'select "group", label, key, ts_ns, dur_ns from {named}', {"profile": profile_id, "keys": list(keys)}
+            )
+            found += refs_of_rows(opened, kind, profile_id, rows)
+    return found
 
 
 def refs_of_rows(opened: OpenRun, kind: LaneKind, profile_id: int, rows: Iterable[Sequence[Any]]) -> list[Ref]:

@@ -10,13 +10,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ascend_sn.analysis.inference_latency import Divided, divided_requests
 from ascend_sn.errors import UnknownNameError
 from ascend_sn.insight.answers import ApiError, answer, exact, integer, parameter
 from ascend_sn.insight.asked import track_of
 from ascend_sn.insight.links import Link, links_of
-from ascend_sn.insight.places import LANE_OF_TABLE, Ref, key_at, ref_at, refs_of_keys
+from ascend_sn.insight.places import DRAWN_TABLES, Ref, key_at, ref_at, refs_of_keys
 from ascend_sn.insight.runs import OpenRun, Served
+from ascend_sn.model.requests import REQUEST_DOMAIN
 from ascend_sn.store.timeline_files import NO_KEY, NO_PLACE, ProfileMeta, Track
+from ascend_sn.store.timeline_lanes import lane_of
 
 __all__ = ["SliceDetail", "slice_routes"]
 
@@ -25,7 +28,11 @@ _SAID_ELSEWHERE: Final = frozenset({"profile_id", "rank", "ts_ns", "dur_ns", "se
 
 
 class SliceDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A slice in full; times in ns from the origin of its profile, `ts_ns` in its own clock."""
+    """A slice in full; times in ns from the origin of its profile, `ts_ns` in its own clock.
+
+    `stages` divides a request (A33): copy_in, inference, copy_out and gap sum to its length; null for other slices,
+    and where no kernels were recorded.
+    """
 
     profile_id: int
     track: int
@@ -41,6 +48,7 @@ class SliceDetail(msgspec.Struct, frozen=True, kw_only=True):
     self_ns: int | None
     step: int | None
     arguments: dict[str, Any]
+    stages: dict[str, int] | None
     previous: Ref | None
     next: Ref | None
     links: list[Link]
@@ -67,8 +75,8 @@ def slice_routes(served: Served) -> list[Route]:
         """
         opened = served.opened(request.path_params["run"])
         table = parameter(request, "table")
-        if table not in LANE_OF_TABLE:
-            raise UnknownNameError("table with slices", table[:40], tuple(LANE_OF_TABLE), None)
+        if table not in DRAWN_TABLES:
+            raise UnknownNameError("table with slices", table[:40], DRAWN_TABLES, None)
         profile = opened.profile(integer(request, "profile"))
         found = refs_of_keys(opened, table, profile.profile_id, [integer(request, "key")])
         if not found:
@@ -97,7 +105,9 @@ def _detail(opened: OpenRun, profile: ProfileMeta, track: Track, depth: int, pla
         self_ns: int | None = int(arrays.self_ns[segment.self_place + place])
     else:
         self_ns = None if is_counter else own.dur
-    enclosing = None if is_counter else _enclosing(opened, profile, track, own)
+    # Requests that run at a time lie below each other, and none inside another.
+    is_apart = is_counter or track.side == "requests"
+    enclosing = None if is_apart else _enclosing(opened, profile, track, own)
     return SliceDetail(
         profile_id=profile.profile_id,
         track=track.track,
@@ -113,6 +123,7 @@ def _detail(opened: OpenRun, profile: ProfileMeta, track: Track, depth: int, pla
         self_ns=self_ns,
         step=_step(opened, profile, own, row),
         arguments=arguments,
+        stages=_stages(opened, profile, row),
         previous=ref_at(opened, profile, track, depth, place - 1) if place else None,
         next=ref_at(opened, profile, track, depth, place + 1) if place + 1 < segment.slices else None,
         links=[*([Link("parent", enclosing)] if enclosing else []), *links_of(opened, profile, track.table, row, key)],
@@ -121,7 +132,7 @@ def _detail(opened: OpenRun, profile: ProfileMeta, track: Track, depth: int, pla
 
 def _row(opened: OpenRun, profile: ProfileMeta, track: Track, own: Ref, key: int) -> dict[str, Any]:
     """The row of a slice by its key, or, where it has none of its own, by its time and name."""
-    kind = LANE_OF_TABLE.get(track.table)
+    kind = lane_of(track.table, track.side)
     if kind is None:
         return {}
     parameters: dict[str, Any] = {"profile": profile.profile_id, "ts": own.start + profile.origin_ns, "dur": own.dur}
@@ -140,7 +151,7 @@ def _row(opened: OpenRun, profile: ProfileMeta, track: Track, own: Ref, key: int
 
 def _arguments(opened: OpenRun, profile: ProfileMeta, track: Track, row: dict[str, Any], key: int) -> dict[str, Any]:
     """What the row says beyond what every slice has; the call stack and hardware figures in the place of their keys."""
-    kind = LANE_OF_TABLE.get(track.table)
+    kind = lane_of(track.table, track.side)
     left_out = {*_SAID_ELSEWHERE, *([kind.key] if kind else [])}
     found = {name: _shown(value) for name, value in row.items() if value is not None and name not in left_out}
     if "stack_id" in found:
@@ -158,6 +169,20 @@ def _arguments(opened: OpenRun, profile: ProfileMeta, track: Track, row: dict[st
         )
         found.update({str(metric): value for metric, value in metrics if value is not None})
     return found
+
+
+def _stages(opened: OpenRun, profile: ProfileMeta, row: dict[str, Any]) -> dict[str, int] | None:
+    """What a request is made of."""
+    if row.get("domain") != REQUEST_DOMAIN:
+        return None
+    divided = opened.once("request stages", lambda: _divided(opened))
+    found = divided.get(profile.profile_id)
+    return None if found is None else found.of(int(row["ts_ns"]), int(row["dur_ns"]))
+
+
+def _divided(opened: OpenRun) -> dict[int, Divided]:
+    with opened.lock:
+        return divided_requests(opened.run.db)
 
 
 def _shown(value: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Final
 
 from ascend_sn.analysis.registry import Need
 from ascend_sn.insight.tables import Filter, PageTable, Slices
+from ascend_sn.model.requests import REQUEST_DOMAIN
 
 __all__ = ["BY_NAME", "PAGE_TABLES"]
 
@@ -221,12 +222,12 @@ OPERATORS: Final = (
     ),
     PageTable(
         name="requests",
-        sql="""
+        sql=f"""
             select profile_id, span_id, profile.rank as rank, span.name as name, span.kind as kind, thread, ts_ns,
                    dur_ns
             from span
             left join (select profile_id, rank from profile) profile using (profile_id)
-            where span.domain = 'request'
+            where span.domain = '{REQUEST_DOMAIN}'
         """,
         needs=(Need("span"),),
         columns=("profile_id", "span_id", "rank", "name", "kind", "thread", "ts_ns", "dur_ns"),

@@ -107,6 +107,8 @@ def track_label(track: Track, texts: Documents, code: str) -> tuple[str, str]:
         return own or "", group or text(heading)
     if track.table in ("memory_sample", "memory_event"):
         return text(_WORDS[own or "allocated"]), text(heading, of=group or "?")
+    if track.side == "requests":
+        return own or text("timeline.requests-all"), text("timeline.requests")
     if track.table == "overlap":
         return text(_WORDS[own or "free"]), text(heading)
     parent = text(heading, device=group or "0") if track.table == "kernel" else text(heading)

@@ -305,7 +305,7 @@ SPAN = _table(
     "a user range",
     _int("span_id", "Dense per profile."),
     _text("name", "Name."),
-    _text("domain", "Where it comes from (user, mstx, annotation, gpu_annotation, request)."),
+    _text("domain", "Where it comes from (user, mstx, annotation, gpu_annotation, request, request phase)."),
     _text("kind", "compute, communication, data, copy, other; null when not given."),
     _text("thread", "Thread or stream."),
     _TS,
@@ -330,7 +330,7 @@ FLOW = _table(
     _int("src_id", "Id in it."),
     _text("dst_table", "Table of the destination."),
     _int("dst_id", "Id in it."),
-    _text("kind", "launch, queue, fwdbwd, event, annotation."),
+    _text("kind", "launch, queue, fwdbwd, event, annotation, phase (from a request to a part of it)."),
 )
 
 STACK = _table(

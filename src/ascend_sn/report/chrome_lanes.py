@@ -11,10 +11,11 @@ __all__ = ["Nesting", "arguments"]
 class Nesting:
     """Slices of one lane, dealt to as few rows as needed so that two of a row are nested or apart, never crossing.
 
-    Slices come by start, the longer one first.
+    Slices come by start, the longer one first. With `is_apart` those of a row are never nested either.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_apart: bool = False) -> None:
+        self._is_apart = is_apart
         self._rows: list[list[int]] = []  # ends of the slices that are open, outermost first
 
     def row_of(self, start_ns: int, end_ns: int) -> int:
@@ -22,7 +23,7 @@ class Nesting:
         for number, open_ends in enumerate(self._rows):
             while open_ends and open_ends[-1] <= start_ns:
                 open_ends.pop()
-            if not open_ends or end_ns <= open_ends[-1]:
+            if not open_ends or (not self._is_apart and end_ns <= open_ends[-1]):
                 open_ends.append(end_ns)
                 return number
         self._rows.append([end_ns])

@@ -62,7 +62,7 @@ _LAUNCHES: Final = """
     union
     select src_table, src_id, dst_table, dst_id
     from flow
-    where profile_id = $profile
+    where profile_id = $profile and kind is distinct from 'phase'
     order by all
 """
 
@@ -165,10 +165,10 @@ class _Writer:
         key_at = columns.index(kind.key) if kind.key else -1
         side = _DEVICE if kind.side in _ON_DEVICE else _HOST
         pid = self._pid[side]
-        lane, nesting, tids = None, Nesting(), dict[int, int]()
+        lane, nesting, tids = None, Nesting(is_apart=kind.is_apart), dict[int, int]()
         for row in _fetched(cursor):
             if row[0] != lane:
-                lane, nesting, tids = row[0], Nesting(), {}
+                lane, nesting, tids = row[0], Nesting(is_apart=kind.is_apart), {}
             ts_ns, dur_ns = row[2], row[3]
             number = nesting.row_of(ts_ns, ts_ns + dur_ns)
             if number not in tids:

@@ -18,7 +18,7 @@ from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 
 from ascend_sn._native import _core
-from ascend_sn._native.nesting import deal, nest
+from ascend_sn._native.nesting import deal, deal_apart, nest
 from ascend_sn.store.run import Run
 from ascend_sn.store.timeline_files import (
     META_NAME,
@@ -36,7 +36,7 @@ __all__ = ["ClassLane", "ClassLanes", "build_timeline"]
 
 KINDS: Final = (
     "other", "compute", "communication", "fused", "copy", "sync", "data", "forward", "backward", "optimizer", "step",
-    "counter", "exposed_communication", "overlapped_communication", "exposed_copy", "free",
+    "counter", "exposed_communication", "overlapped_communication", "exposed_copy", "free", "request",
 )  # fmt: skip
 """Kinds that every timeline knows; others that the tables name follow."""
 
@@ -136,7 +136,7 @@ class _Builder:
     def write(self, folder: Path, class_lanes: ClassLanes | None) -> ProfileMeta:
         profile = self._profile
         with ProfileWriter(folder / f"profile={profile.profile_id}", small_keys=profile.small_keys) as writer:
-            for side in ("marks", OVERLAP, "host", "device", "communication"):
+            for side in ("marks", "requests", OVERLAP, "host", "device", "communication"):
                 if side == OVERLAP and class_lanes is not None:
                     self._classes(writer, class_lanes(self._db, profile.profile_id))
                 for kind in LANES:
@@ -172,10 +172,10 @@ class _Builder:
         """
         for lane, columns in self._fetched(query, lanes):
             first = writer.segment_count
-            self._deal(writer, columns)
+            self._deal(writer, kind, columns)
             self._track(kind.side, kind.table, lane, writer, first)
 
-    def _deal(self, writer: ProfileWriter, columns: Mapping[str, NDArray[Any]]) -> None:
+    def _deal(self, writer: ProfileWriter, lane_kind: LaneKind, columns: Mapping[str, NDArray[Any]]) -> None:
         """Write the slices of a lane, a segment per depth."""
         start = self._since(columns["ts_ns"])
         end = start + np.minimum(columns["dur_ns"], _LIMIT_NS)
@@ -183,17 +183,18 @@ class _Builder:
         start, end = start[order], end[order]
         name, kind, key = (columns[column][order] for column in ("name", "kind", "key"))
         del order
-        rows, depths = deal(start, end)
+        rows, depths = deal_apart(start, end) if lane_kind.is_apart else deal(start, end)
         if depths <= 1:
             writer.slices(start, end, name, kind, key)
             return
-        self_ns = nest(np.zeros(len(start), np.int64), start, end - start).self_ns
+        nested = None if lane_kind.is_apart else nest(np.zeros(len(start), np.int64), start, end - start).self_ns
         by_row = np.empty(len(rows), np.int64)
         _core.order(rows.astype(np.int64), by_row)
         bounds = np.searchsorted(rows[by_row], np.arange(depths + 1)).tolist()
         for first, past in pairwise(bounds):
             here = by_row[first:past]
-            writer.slices(start[here], end[here], name[here], kind[here], key[here], self_ns[here])
+            self_ns = None if nested is None else nested[here]
+            writer.slices(start[here], end[here], name[here], kind[here], key[here], self_ns)
 
     def _classes(self, writer: ProfileWriter, lanes: Iterable[ClassLane]) -> None:
         for lane in lanes:
@@ -358,7 +359,7 @@ def _names(db: DuckDBPyConnection) -> dict[str, int]:
 
 def _kinds(db: DuckDBPyConnection) -> dict[str, int]:
     """Every kind of slice with its number; those beyond what a byte holds are `other`."""
-    queries = [f"select {kind.kind} as kind from {kind.table}" for kind in LANES]
+    queries = [f"select {kind.kind} as kind from {kind.table} where {kind.condition}" for kind in LANES]
     rows = db.execute(
         f"""
         select kind

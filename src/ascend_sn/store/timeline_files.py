@@ -28,7 +28,7 @@ __all__ = [
     "TimelineFiles", "Track", "write_names",
 ]  # fmt: skip
 
-TIMELINE_VERSION: Final = 2
+TIMELINE_VERSION: Final = 3
 """Version of these files; others are built anew, as all that they hold comes from the tables."""
 
 META_NAME: Final = "meta.json"

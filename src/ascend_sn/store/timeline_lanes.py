@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from ascend_sn.model.requests import REQUEST_DOMAIN, REQUEST_PHASE_DOMAIN
+
 __all__ = [
-    "COUNTERS", "LANES", "OVERLAP", "CounterKind", "LaneKind", "Side", "kind_query", "lane_query",
+    "COUNTERS", "LANES", "OVERLAP", "CounterKind", "LaneKind", "Side", "kind_query", "lane_of", "lane_query",
 ]  # fmt: skip
 
-Side = Literal["marks", "host", "device", "communication", "overlap", "counter"]
+Side = Literal["marks", "requests", "host", "device", "communication", "overlap", "counter"]
 
 OVERLAP: Final = "overlap"
 """Stands in the place of a table for lanes that are worked out: which class of activity a device is in."""
@@ -32,6 +34,9 @@ class LaneKind:
         kind: Class of the slice, for colours.
         key: Column by which `flow` and other tables name the row; empty where it has none.
         shown: Further columns that an export writes.
+        condition: Which rows of the table lie on these lanes, as SQL.
+        is_apart: Whether one slice never lies inside another, however their times do: they are dealt to as few rows
+            as needed.
     """
 
     table: str
@@ -44,7 +49,11 @@ class LaneKind:
     kind: str
     key: str
     shown: tuple[str, ...]
+    condition: str = "true"
+    is_apart: bool = False
 
+
+_ANY_REQUEST: Final = f"('{REQUEST_DOMAIN}', '{REQUEST_PHASE_DOMAIN}')"
 
 LANES: Final = (
     LaneKind(
@@ -70,6 +79,35 @@ LANES: Final = (
         kind="kind",
         key="span_id",
         shown=("kind",),
+        condition=f"coalesce(domain, '') not in {_ANY_REQUEST}",
+    ),
+    LaneKind(
+        table="span",
+        side="requests",
+        category="requests",
+        lane="'Requests'",
+        group=f"'{REQUEST_DOMAIN}'",
+        label="null",
+        name="name",
+        kind="'request'",
+        key="span_id",
+        shown=("thread",),
+        condition=f"domain = '{REQUEST_DOMAIN}'",
+        is_apart=True,
+    ),
+    LaneKind(
+        table="span",
+        side="requests",
+        category="phases of requests",
+        lane="'Requests' || coalesce(', ' || name, '')",
+        group=f"'{REQUEST_PHASE_DOMAIN}'",
+        label="name",
+        name="name",
+        kind="case when lower(name) in ('queue', 'prefill', 'decode') then lower(name) end",
+        key="span_id",
+        shown=("thread",),
+        condition=f"domain = '{REQUEST_PHASE_DOMAIN}'",
+        is_apart=True,
     ),
     LaneKind(
         table="operator",
@@ -181,8 +219,13 @@ def lane_query(kind: LaneKind) -> str:
     return f"""
         select {kind.lane} as lane, {kind.name} as name, ts_ns, dur_ns{", " if columns else ""}{columns}
         from {kind.table}
-        where profile_id = $profile
+        where profile_id = $profile and {kind.condition}
     """
+
+
+def lane_of(table: str, side: str) -> LaneKind | None:
+    """Return what the lanes of a table on a side are made of; None where no rows of a table lie on them."""
+    return next((kind for kind in LANES if kind.table == table and kind.side == side), None)
 
 
 def kind_query(kind: LaneKind | CounterKind) -> str:
@@ -206,5 +249,5 @@ def kind_query(kind: LaneKind | CounterKind) -> str:
         select {shared}, coalesce({kind.name}, '') as name, coalesce({kind.kind}, 'other') as kind,
                {kind.key or "collective_id"} as key, ts_ns, dur_ns
         from {kind.table}
-        where profile_id = $profile and ts_ns is not null and dur_ns >= 0
+        where profile_id = $profile and ts_ns is not null and dur_ns >= 0 and {kind.condition}
     """

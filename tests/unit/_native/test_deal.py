@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given, strategies as st
 
-from ascend_sn._native.nesting import deal, nest
+from ascend_sn._native.nesting import deal, deal_apart, nest
 
 Slices = list[tuple[int, int]]
 
@@ -84,3 +84,32 @@ def test_where_nothing_crosses_rows_are_depths(slices: Slices) -> None:
         return
 
     assert dealt(lasting) == nested.depth.tolist()
+
+
+def test_slices_apart_go_to_the_first_free_row_wherever_they_lie() -> None:
+    # |AAAAAAAA....|
+    # |.BBB.DDDDD..|   D does not wait for C, whose row comes later
+    # |..CCCCCCCCCC|
+    rows, count = deal_apart([0, 1, 2, 5], [8, 4, 12, 10])
+
+    assert (rows.tolist(), count) == ([0, 1, 2, 1], 3)
+
+
+def test_slices_apart_that_touch_share_a_row() -> None:
+    rows, count = deal_apart([0, 3, 3, 6], [3, 3, 6, 9])
+
+    assert (rows.tolist(), count) == ([0, 0, 0, 0], 1)
+    assert deal_apart([], [])[1] == 0
+
+
+@given(lanes())
+def test_rows_of_slices_apart_are_as_many_as_are_open_at_a_moment(drawn: Slices) -> None:
+    start, end = np.array(drawn, dtype=np.int64).reshape(-1, 2).T
+
+    rows, count = deal_apart(start, end)
+
+    assert count >= max((sum(a <= at < b for a, b in drawn) for at in range(45)), default=0)
+    assert count <= max((sum(a <= at < max(b, a + 1) for a, b in drawn) for at in range(45)), default=0)
+    for row in range(count):
+        own = [one for one, number in zip(drawn, rows.tolist(), strict=True) if number == row]
+        assert all(one[1] <= other[0] for one, other in pairwise(own))

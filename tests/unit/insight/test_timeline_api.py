@@ -414,3 +414,42 @@ def test_runs_that_are_not_there_or_not_ready(tmp_path: Path) -> None:
     assert (failed.status_code, failed.json()["error"]["code"]) == (422, "unusable_input")
     assert "broken.json" in http.get("/api/v1/session").json()["runs"][0]["error"]
     assert http.get("/api/v1/runs/b/tracks").status_code == 404
+
+
+def requests_of_a_server() -> DuckDBPyConnection:
+    """A [0, 10) and, inside of it, B [2, 6); a copy, work and a copy run meanwhile; A has a recorded phase."""
+    db = empty_tables()
+    insert(db, "profile", rank=0, source="r0", device_kind="npu")
+    for key, name, start, end in ((0, "A", 0, 10), (1, "B", 2, 6)):
+        insert(db, "span", span_id=key, name=name, domain="request", thread="main", ts_ns=start, dur_ns=end - start)
+    insert(db, "span", span_id=2, name="decode", domain="request phase", thread="main", ts_ns=4, dur_ns=5)
+    insert(db, "flow", src_table="span", src_id=0, dst_table="span", dst_id=2, kind="phase")
+    for key, kind, start, end in ((0, "copy", 1, 3), (1, "compute", 3, 7), (2, "copy", 7, 8)):
+        direction = {0: "h2d", 2: "d2h"}.get(key)
+        insert(
+            db, "kernel", kernel_id=key, name=kind, kind=kind, copy_direction=direction, ts_ns=start, dur_ns=end - start
+        )
+    return db
+
+
+def test_a_request_tells_its_stages_and_phases_and_is_found_from_its_row(tmp_path: Path) -> None:
+    api = client_of(requests_of_a_server(), tmp_path)
+    found = [one for one in api.get("tracks")["tracks"] if one["side"] == "requests"]
+    assert [(one["label"], one["parent"], one["depths"]) for one in found] == [
+        ("en timeline.requests-all", "en timeline.requests", 2),
+        ("decode", "en timeline.requests", 1),
+    ]
+
+    place = api.get("find", table="span", profile=0, key=1)
+    assert (place["track"], place["depth"], place["name"]) == (found[0]["track"], 1, "B")
+    inner = api.get("slice", **{name: place[name] for name in ("track", "depth", "slice")}, profile=0)
+    # Of B: 1 ns of copying in, 3 ns of work; nothing of what comes after it.
+    assert inner["stages"] == {"copy_in": 1, "inference": 3, "copy_out": 0, "gap": 0}
+    assert (inner["links"], inner["self_ns"], inner["arguments"]["thread"]) == ([], 4, "main")
+
+    outer = api.get("slice", **ref(found[0], 0, 0))
+    assert outer["stages"] == {"copy_in": 2, "inference": 4, "copy_out": 1, "gap": 3}
+    assert [(one["kind"], one["ref"]["name"], one["ref"]["dur"]) for one in outer["links"]] == [("phase", "decode", 5)]
+    phase = api.get("slice", **ref(found[1], 0, 0))
+    assert [(one["kind"], one["ref"]["name"]) for one in phase["links"]] == [("request", "A")]
+    assert phase["stages"] is None

@@ -139,6 +139,17 @@ def test_slices_that_cross_get_rows_of_their_own() -> None:
     assert crossing(slices(trace)) == []
 
 
+def test_requests_inside_of_each_other_get_rows_of_their_own() -> None:
+    db = empty_tables()
+    insert(db, "profile", rank=0, source="r0")
+    for key, (start, dur) in enumerate(((0, 10), (2, 3))):
+        insert(db, "span", span_id=key, name="served", domain="request", ts_ns=start, dur_ns=dur)
+
+    trace = exported(db)
+
+    assert sorted(lane_names(trace).values()) == ["Requests", "Requests, row 2"]
+
+
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 20)), max_size=25))
 def test_rows_never_hold_slices_that_cross(drawn: list[tuple[int, int]]) -> None:
     nesting = Nesting()

@@ -308,3 +308,43 @@ def test_self_time_is_kept_where_there_is_more_than_one_depth(tmp_path: Path) ->
     outer, inner = (arrays.segment(one.first_segment + depth) for depth in (0, 1))
     assert (arrays.self_ns[outer.self_place], arrays.self_ns[inner.self_place]) == (2, 2)
     assert made(timeline("r0 s1 |AAAA|"), tmp_path / "flat").arrays(0).segment(0).self_place == NO_PLACE
+
+
+def test_requests_lie_in_as_few_rows_as_needed_and_their_phases_by_name(tmp_path: Path) -> None:
+    # r1 |AAAAAAAA....|
+    # r2 |.BBB.DDDDD..|   inside of A, and no part of it
+    # r3 |..CCCCCCCCCC|
+    db = empty_tables()
+    insert(db, "profile", rank=0, source="r0")
+    for key, (name, start, end) in enumerate((("A", 0, 8), ("B", 1, 4), ("C", 2, 12), ("D", 5, 10))):
+        thread = "7" if name in "AB" else "8"
+        insert(db, "span", span_id=key, name=name, domain="request", thread=thread, ts_ns=start, dur_ns=end - start)
+    for key, name, start, end in ((4, "Prefill", 0, 3), (5, "Prefill", 2, 4), (6, "warm", 4, 5)):
+        insert(db, "span", span_id=key, name=name, domain="request phase", ts_ns=start, dur_ns=end - start)
+    insert(db, "span", span_id=7, name="mark", domain="user", thread="7", ts_ns=1, dur_ns=1)
+
+    files = made(db, tmp_path)
+
+    assert [(one.side, *row) for one, row in zip(files.profiles[0].tracks, tracks(files), strict=True)] == [
+        ("marks", "span", "user", "7", 1, 1),
+        ("requests", "span", "request", None, 3, 4),
+        ("requests", "span", "request phase", "Prefill", 2, 2),
+        ("requests", "span", "request phase", "warm", 1, 1),
+    ]
+    _, requests, prefill, _ = files.profiles[0].tracks
+    assert slices(files, requests) == [
+        (0, 0, 8, "A", "request", 0),
+        (1, 1, 4, "B", "request", 1),
+        (1, 5, 10, "D", "request", 3),
+        (2, 2, 12, "C", "request", 2),
+    ]
+    assert slices(files, prefill) == [(0, 0, 3, "Prefill", "prefill", 4), (1, 2, 4, "Prefill", "prefill", 5)]
+    assert files.arrays(0).segment(requests.first_segment).self_place == NO_PLACE
+
+
+def test_a_run_without_requests_has_no_lane_of_them(tmp_path: Path) -> None:
+    db = empty_tables()
+    insert(db, "profile", rank=0, source="r0")
+    insert(db, "span", span_id=0, name="A", domain=None, ts_ns=0, dur_ns=1)
+
+    assert [(one.side, one.slice_count) for one in made(db, tmp_path).profiles[0].tracks] == [("marks", 1)]

@@ -21,7 +21,7 @@ export interface Profile {
   place_ns: number;
 }
 
-export type Side = "host" | "device" | "communication" | "marks" | "overlap" | "counter";
+export type Side = "host" | "device" | "communication" | "marks" | "requests" | "overlap" | "counter";
 
 export interface Track {
   profile_id: number;
@@ -75,6 +75,7 @@ export interface SliceDetail {
   step: number | null;
   depth: number;
   arguments: Record<string, Value>;
+  stages?: Record<string, number> | null;
   previous: Ref | null;
   next: Ref | null;
   links: Link[];

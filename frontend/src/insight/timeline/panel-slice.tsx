@@ -44,6 +44,7 @@ export function SlicePanel({ controls }: { controls: Controls }) {
         <dl class="tl-facts">{facts.map(([what, much]) => <Fact key={what} what={what} much={much} />)}</dl>
         {detail ? (
           <>
+            {detail.stages && <Stages stages={detail.stages} whole={pick.ref.dur} />}
             <Arguments values={detail.arguments} />
             <Links controls={controls} links={detail.links} />
           </>
@@ -61,6 +62,18 @@ function Fact({ what, much }: { what: string; much: string }) {
       <dt>{what}</dt>
       <dd>{much}</dd>
     </div>
+  );
+}
+
+/** What a request is made of. */
+function Stages({ stages, whole }: { stages: Record<string, number>; whole: number }) {
+  return (
+    <section data-stages>
+      <h3>{t("timeline.slice.stages")}</h3>
+      <dl class="tl-facts">
+        {Object.entries(stages).map(([stage, ns]) => <Fact key={stage} what={named("latency", stage)} much={`${quantityText(ns, "ns")} (${quantityText(whole ? ns / whole : null, "ratio")})`} />)}
+      </dl>
+    </section>
   );
 }
 

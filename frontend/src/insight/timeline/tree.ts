@@ -67,7 +67,7 @@ export interface Tree {
   hiddenCount: number;
 }
 
-export const SIDES: readonly Side[] = ["overlap", "marks", "host", "device", "communication", "counter"];
+export const SIDES: readonly Side[] = ["overlap", "marks", "requests", "host", "device", "communication", "counter"];
 
 export function laneId(run: string, track: Track): string {
   return `${run}.${track.profile_id}.${track.track}`;

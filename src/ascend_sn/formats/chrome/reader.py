@@ -17,14 +17,16 @@ from ascend_sn.formats.chrome.arrows import arrow_rows
 from ascend_sn.formats.chrome.counters import counter_rows
 from ascend_sn.formats.chrome.events import Events, Gathering, concatenate
 from ascend_sn.formats.chrome.pairs import paired, paired_by_id
+from ascend_sn.formats.chrome.phases import phase_rows, requests_of
 from ascend_sn.formats.chrome.scanning import Scan
 from ascend_sn.formats.chrome.texts import text_column
 from ascend_sn.formats.chrome.tracks import Tracks
 from ascend_sn.formats.reader import Candidate, Reader, Source
 from ascend_sn.model.capture import Capture, ProfileHeader
 from ascend_sn.model.ledger import CoverageEntry, Ledger
-from ascend_sn.model.rows import Int64, Rows, Text, conform
-from ascend_sn.model.tables import SPAN
+from ascend_sn.model.requests import REQUEST_PHASE_DOMAIN
+from ascend_sn.model.rows import Bool, Int64, Rows, Text, concatenate as concatenate_rows, conform
+from ascend_sn.model.tables import FLOW, SPAN
 
 __all__ = ["READER"]
 
@@ -58,8 +60,10 @@ def read(source: Source) -> list[Capture]:
     slices = concatenate([events["complete"], paired(events["nested"], file, ledger)])
     tracked = paired_by_id(events["tracked"], file, ledger)
     tracks = Tracks.of(events["names"], strings)
-    spans = _span_rows(slices, tracked, events["instants"], strings, tracks)
-    tables: dict[str, Rows] = {"span": spans, "flow": arrow_rows(events["arrows"], slices, strings, file, ledger)}
+    request = requests_of(tracked, strings)
+    spans = _span_rows(slices, tracked, request >= 0, events["instants"], strings, tracks)
+    arrows = [arrow_rows(events["arrows"], slices, strings, file, ledger), phase_rows(request, len(slices))]
+    tables: dict[str, Rows] = {"span": spans, "flow": concatenate_rows(FLOW, arrows)}
     if sorted_.counter_count:
         tables["counter"] = counter_rows(source.path, 0)
     header = ProfileHeader(
@@ -98,8 +102,10 @@ def _sorted(path: Path, file: str, ledger: Ledger) -> _Sorted:
     return _Sorted({name: gathering.gathered() for name, gathering in gatherings.items()}, scan.strings, counter_count)
 
 
-def _span_rows(slices: Events, tracked: Events, instants: Events, strings: Sequence[str], tracks: Tracks) -> Rows:
-    """Return slices of threads, then asynchronous ones, then instants; the category is the domain."""
+def _span_rows(
+    slices: Events, tracked: Events, is_phase: Bool, instants: Events, strings: Sequence[str], tracks: Tracks
+) -> Rows:
+    """Return slices of threads, asynchronous ones, instants; the category is the domain, but of parts of requests."""
     parts = [slices, tracked, instants]
     counts = [len(part) for part in parts]
     count = sum(counts)
@@ -107,8 +113,9 @@ def _span_rows(slices: Events, tracked: Events, instants: Events, strings: Seque
     dur = together.dur.copy()
     dur[count - counts[2] :] = 0
     domain = text_column(together.category, strings)
-    values = [*domain.values, "slice", "instant"]
+    values = [*domain.values, REQUEST_PHASE_DOMAIN, "slice", "instant"]
     codes = np.where(domain.codes >= 0, domain.codes, len(values) - 2).astype(np.int32)
+    codes[counts[0] : counts[0] + counts[1]][is_phase] = len(values) - 3
     codes[count - counts[2] :] = len(values) - 1
     return conform(
         SPAN,

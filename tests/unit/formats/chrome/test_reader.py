@@ -70,6 +70,40 @@ def test_slices_of_all_spellings(tmp_path: Path) -> None:
     assert ledger(capture) == {"missing_duration": 1}
 
 
+def test_what_is_open_inside_of_a_request_is_a_part_of_it(tmp_path: Path) -> None:
+    def request(phase: str, name: str, ts: int, id: str) -> dict[str, Any]:
+        return event(phase, name, ts, cat="request", id=id)
+
+    path = write(
+        tmp_path,
+        [
+            event("X", "server", 0, dur=100),
+            request("b", "first", 10, "1"),
+            request("b", "queue", 10, "1"),
+            request("b", "second", 12, "2"),
+            request("e", "queue", 15, "1"),
+            request("b", "decode", 16, "1"),
+            request("b", "token", 17, "1"),
+            request("e", "token", 18, "1"),
+            request("e", "second", 20, "2"),
+            request("e", "decode", 30, "1"),
+            request("e", "first", 31, "1"),
+        ],
+    )
+
+    capture = captured(path)
+
+    assert rows(capture, "span", "span_id", "name", "domain", "ts_ns", "dur_ns") == [
+        (0, "server", "slice", 0, 100_000),
+        (1, "first", "request", 10_000, 21_000),
+        (2, "queue", "request phase", 10_000, 5000),
+        (3, "second", "request", 12_000, 8000),
+        (4, "decode", "request phase", 16_000, 14_000),
+        (5, "token", "request phase", 17_000, 1000),
+    ]
+    assert rows(capture, "flow", "src_id", "dst_id", "kind") == [(1, 2, "phase"), (1, 4, "phase"), (1, 5, "phase")]
+
+
 def test_open_and_stray_edges_are_counted(tmp_path: Path) -> None:
     path = write(tmp_path, [event("E", "stray", 1), event("B", "open", 2), event("B", "shut", 3), event("E", "", 9)])
 
