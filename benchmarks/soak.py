@@ -33,6 +33,9 @@ __all__ = ["Held", "Sample", "Slope", "held_over_starts", "slope_of", "trained"]
 
 BATCH: Final = 64
 PAIRS: Final = 500
+STEPS_A_SECOND: Final = 10_000
+"""Room for the steps between two samples; more than it takes."""
+
 SETTLED_AFTER_STARTS: Final = 50
 BLOCKS: Final = 12
 """The series is averaged over this many blocks, so that neighbours that resemble each other count once."""
@@ -88,11 +91,13 @@ def trained(output: Path, seconds: float, every_s: float = 1.0) -> list[Sample]:
     images = random.standard_normal((BATCH, SIZES[0])).astype(np.float32)
     labels = random.integers(0, SIZES[-1], BATCH)
     process = psutil.Process()
-    samples = []
+    # Written once before, so that what is noted here takes no memory later: at_s, resident, pair, aside, step.
+    noted = np.full((int(seconds / every_s) + 2, 5), np.nan)
+    steps = np.full(int(every_s * STEPS_A_SECOND), -1, np.int64)
+    count = step_count = 0
     with profiler:
         began = last = time.perf_counter()
         aside = _aside_s()
-        steps: list[int] = []
         while last - began < seconds:
             profiler.step()
             step_began = time.perf_counter_ns()
@@ -102,19 +107,18 @@ def trained(output: Path, seconds: float, every_s: float = 1.0) -> list[Sample]:
                 gradients = network.backward(probabilities, labels)
             with profiler.op("optimizer"):
                 network.update(gradients)
-            steps.append(time.perf_counter_ns() - step_began)
+            steps[step_count % len(steps)] = time.perf_counter_ns() - step_began
+            step_count += 1
             now = time.perf_counter()
             if now - last >= every_s:
                 taken, aside = _aside_s() - aside, _aside_s()
-                ratio = taken / (now - last)
-                samples.append(
-                    Sample(now - began, process.memory_info().rss, _pair_ns(profiler), ratio, statistics.median(steps))
-                )
-                steps.clear()
-                last = now
+                resident, pair_ns = process.memory_info().rss, _pair_ns(profiler)
+                median_ns = np.median(steps[: min(step_count, len(steps))])
+                noted[count] = now - began, resident, pair_ns, taken / (now - last), median_ns
+                count, step_count, last = count + 1, 0, now
     if profiler.fault_counts:
         raise RuntimeError(f"the recording failed: {profiler.fault_counts}")
-    return samples
+    return [Sample(at_s, int(resident), *rest) for at_s, resident, *rest in noted[:count].tolist()]
 
 
 def slope_of(at_s: list[float], values: list[float]) -> Slope:

@@ -15,11 +15,17 @@ typedef struct {
 
 static PyTypeObject *ring_class, *calls_class; /* kept for as long as the process lives */
 
+enum { START_OP, STOP_OP };
+
+/* Where calls are passed on to. The interpreter remembers attributes by the address of their name, and keeps the name:
+ * a text made anew for every call would fill its 4096 places one by one. */
+static PyObject *passed_to[2];
+
 /* Pass a call on as it came. */
-RARE static PyObject *pass_on(PyObject *self, const char *method, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+RARE static PyObject *pass_on(PyObject *self, int method, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
 {
     Py_ssize_t named = names ? PyTuple_Size(names) : 0;
-    PyObject *function = PyObject_GetAttrString(self, method), *result = NULL;
+    PyObject *function = PyObject_GetAttr(self, passed_to[method]), *result = NULL;
     PyObject *tuple = PyTuple_New(nargs), *keywords = named ? PyDict_New() : NULL;
     int failed = !function || !tuple || (named && !keywords);
     for (Py_ssize_t i = 0; !failed && i < nargs; i++)
@@ -49,11 +55,11 @@ static PyObject *calls_start(PyObject *self, PyObject *const *args, Py_ssize_t n
     int32_t key;
     Side *side = at_hand(ring, args, nargs, names, &key);
     if (!side)
-        return pass_on(self, "_start_op", args, nargs, names);
+        return pass_on(self, START_OP, args, nargs, names);
     OpenSpan span = {.name_id = key, .key = key, .kind = ((Calls *)self)->kind, .value = -1, .ref = -1};
     span.start_ns = clock_ns(CLOCK_MONOTONIC) + ring->offset_ns;
     if (push_span(side, &span) < 0)
-        return pass_on(self, "_start_op", args, nargs, names);
+        return pass_on(self, START_OP, args, nargs, names);
     Py_RETURN_NONE;
 }
 
@@ -65,7 +71,7 @@ static PyObject *calls_stop(PyObject *self, PyObject *const *args, Py_ssize_t na
     OpenSpan span;
     Side *side = at_hand(ring, args, nargs, names, &key);
     if (!side || is_full(ring) || !pop_span(side, key, &span))
-        return pass_on(self, "_stop_op", args, nargs, names);
+        return pass_on(self, STOP_OP, args, nargs, names);
     if (append_span(ring, side, &span, end_ns + ring->offset_ns) == HALF_FULL) {
         PyObject *wake = Py_NewRef(((Calls *)self)->wake), *done = PyObject_CallNoArgs(wake);
         if (!done)
@@ -133,8 +139,6 @@ static void calls_dealloc(PyObject *self)
 
 #define METHOD(name, function, doc) {name, (PyCFunction)(void (*)(void))function, METH_FASTCALL | METH_KEYWORDS, doc}
 
-enum { START_OP, STOP_OP };
-
 static PyMethodDef methods[] = {
     METHOD("start_op", calls_start,
            "start_op($self, name, kind=None, *, size_bytes=None, group=None, op=None, ranks=None, dtype=None, "
@@ -200,6 +204,12 @@ int add_calls_type(PyObject *module, PyTypeObject *ring_type)
     PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
     if (!type)
         return -1;
+    passed_to[START_OP] = PyUnicode_InternFromString("_start_op");
+    passed_to[STOP_OP] = PyUnicode_InternFromString("_stop_op");
+    if (!passed_to[START_OP] || !passed_to[STOP_OP]) {
+        Py_DECREF(type);
+        return -1;
+    }
     ring_class = (PyTypeObject *)Py_NewRef((PyObject *)ring_type);
     calls_class = (PyTypeObject *)type;
     return PyModule_AddObjectRef(module, "SpanCalls", type);
