@@ -51,16 +51,42 @@ _PROFILES: Final = 32
 _ROWS: Final = 2_000_000
 """Profiles of a batch, and rows of their tables beyond which it has fewer of them."""
 
+_ROW_BYTES: Final = 100
+"""What a row takes, roughly, where memory is bounded."""
+
 _HOW: Final = "format parquet, compression zstd, parquet_version v2"
 _UNCOUNTED: Final = ("member", "filename", "file_row_number")
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """Profiles that one worker summarises; the results go to `place`, a file each."""
+    """Profiles of a run folder that one worker summarises; the results go to `place`, a file each.
+
+    It carries what the manifest says of them: no worker has to read the whole of that.
+
+    Attributes:
+        folder: The run folder.
+        profiles: Their ids.
+        rows: Rows of the tables of each.
+        assumed_ranks: Those whose files state no rank.
+        place: Where the results go.
+    """
 
     folder: Path
     profiles: tuple[int, ...]
+    rows: tuple[int, ...]
+    assumed_ranks: tuple[int, ...]
     place: Path
+
+    @classmethod
+    def of(cls, run: Path, members: Sequence[ManifestProfile], place: Path) -> Batch:
+        """Return the batch of some profiles of the run in a folder."""
+        return cls(
+            folder=run.absolute(),
+            profiles=tuple(one.profile_id for one in members),
+            rows=tuple(_rows(one) for one in members),
+            assumed_ranks=tuple(one.profile_id for one in members if one.rank_assumed),
+            place=place,
+        )
 
 
 class BatchMade(msgspec.Struct, frozen=True):
@@ -144,10 +170,8 @@ def show_profiles(batch: Batch, profiles: Sequence[int]) -> duckdb.DuckDBPyConne
     Raises:
         StoreError: A table cannot be read.
     """
-    manifest = load_manifest(batch.folder)
-    assumed = [profile.profile_id for profile in manifest.profiles if profile.rank_assumed]
-    rows = sum(sum(manifest.profiles[one].tables.values()) for one in profiles)
-    db = connected(rows)
+    rows = dict(zip(batch.profiles, batch.rows, strict=True))
+    db = connected(sum(rows[one] for one in profiles))
     db.execute("set threads = 1")
     for name, table in BY_NAME.items():
         files = [
@@ -156,7 +180,7 @@ def show_profiles(batch: Batch, profiles: Sequence[int]) -> duckdb.DuckDBPyConne
             for path in sorted((batch.folder / name / f"profile={one}").glob("part-*.parquet"))
         ]
         try:
-            show_table(db, table, files, assumed, in_memory=True)
+            show_table(db, table, files, batch.assumed_ranks, in_memory=True)
         except duckdb.Error as error:
             db.close()
             raise StoreError(batch.folder / name, f"cannot be read: {str(error).splitlines()[0]}") from error
@@ -188,11 +212,11 @@ def _build(
         place = building / _BATCHES / _name(identities)
         place.mkdir(parents=True)
         (place / _MEMBERS).write_bytes(msgspec.json.encode(identities))
-        pending.append(Batch(run.absolute(), tuple(one.profile_id for one in members), place))
+        pending.append(Batch.of(run, members, place))
     lost: dict[int, str] = {}
     without: list[Path] = []
     unfinished = False
-    sizes = [sum(sum(manifest.profiles[one].tables.values()) for one in batch.profiles) * 100 for batch in pending]
+    sizes = [sum(batch.rows) * _ROW_BYTES for batch in pending]
     for done, outcome in enumerate(mapping(summarise, pending, sizes)):
         batch = pending[outcome.at]
         if progress is not None:
@@ -217,7 +241,7 @@ def _build(
 
 def _taken_over(run: Path, profiles: Sequence[ManifestProfile], building: Path, earlier: Sequence[Path]) -> list[Batch]:
     """Take over batches that were made before, where all their profiles are here."""
-    here = {_identity(profile): profile.profile_id for profile in profiles}
+    here = {_identity(profile): profile for profile in profiles}
     taken = []
     for known in earlier:
         try:
@@ -230,7 +254,7 @@ def _taken_over(run: Path, profiles: Sequence[ManifestProfile], building: Path, 
         place.mkdir(parents=True)
         for path in known.iterdir():
             link_or_copy(path, place / path.name)
-        taken.append(Batch(run.absolute(), tuple(here.pop(identity) for identity in identities), place))
+        taken.append(Batch.of(run, [here.pop(identity) for identity in identities], place))
     return taken
 
 
@@ -240,13 +264,17 @@ def _batches(profiles: Sequence[ManifestProfile]) -> list[list[ManifestProfile]]
     batches: list[list[ManifestProfile]] = [[]]
     rows = 0
     for profile in profiles:
-        size = sum(profile.tables.values())
+        size = _rows(profile)
         if batches[-1] and (len(batches[-1]) == _PROFILES or rows + size > _ROWS):
             batches.append([])
             rows = 0
         batches[-1].append(profile)
         rows += size
     return batches
+
+
+def _rows(profile: ManifestProfile) -> int:
+    return sum(profile.tables.values())
 
 
 def _identity(profile: ManifestProfile) -> str:

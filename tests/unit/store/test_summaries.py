@@ -11,6 +11,7 @@ import pytest
 
 from ascend_sn.cluster.shards import Shard
 from ascend_sn.errors import StoreError
+from ascend_sn.model.manifest import MANIFEST_NAME
 from ascend_sn.store import Run, locate
 from ascend_sn.store.mapping import Outcome, in_turn
 from ascend_sn.store.summaries import Batch, BatchMade, Summaries, show_profiles, summaries_of, write_result
@@ -104,6 +105,24 @@ def test_a_run_folder_of_the_user_is_not_written_to(drawn: DrawnReader, cache: P
 
     assert sorted(own.rglob("*")) == before
     assert rows(location, summaries) == [(0, 1), (1, 2)]
+
+
+def test_a_worker_needs_no_manifest(drawn: DrawnReader, cache: Path, tmp_path: Path) -> None:
+    # It describes all ranks: read by every batch, it would cost the square of their number.
+    location = locate(cluster(tmp_path / "in", 34))
+
+    def without_manifest(
+        function: Callable[[Any], Any], items: Sequence[Any], size_bytes: Sequence[int], /
+    ) -> Iterator[Outcome[Any]]:
+        manifest = location.folder / MANIFEST_NAME
+        away = manifest.rename(tmp_path / "away")
+        made = [Outcome(at, function(item)) for at, item in enumerate(items)]
+        away.rename(manifest)
+        yield from made
+
+    summaries = summaries_of(location, counted, mapping=without_manifest)
+
+    assert rows(location, summaries) == [(rank, rank + 1) for rank in range(34)]
 
 
 def losing_once() -> Callable[..., Iterator[Outcome[Any]]]:
