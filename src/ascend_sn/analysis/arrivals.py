@@ -9,18 +9,17 @@ from typing import Final
 import msgspec
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.analysis.clock_offsets import POINT_TO_POINT
 from ascend_sn.analysis.collective_parts import completed_parts
 from ascend_sn.analysis.relations import listed
 
-__all__ = ["ABSENT_RATIO", "ARRIVAL_SPREAD_NS", "POINT_TO_POINT", "Votes", "arrival_votes", "at_least"]
+__all__ = ["ABSENT_RATIO", "ARRIVAL_SPREAD_NS", "Votes", "arrival_votes", "at_least"]
 
 ARRIVAL_SPREAD_NS: Final = 10_000
 """A call whose members arrive within this time has no last one."""
 
 ABSENT_RATIO: Final = 0.1
 """When even the shortest wait is beyond this share of the longest, the one they waited for is not among them."""
-
-POINT_TO_POINT: Final = ("send", "receive", "sendrecv", "batchsendrecv")
 
 _STAGES: Final = "stage_of_profile"
 

@@ -1,14 +1,18 @@
 """Clock offsets between profiles, from the collectives that they met in, with the error that remains.
 
 A collective ends on all its members at nearly the same moment. The median difference of end times over the
-calls of a common group is therefore the offset between two clocks, and the spread of those differences is
-what the alignment leaves open. A naive merge of raw clocks looks plausible and is wrong.
+calls of a common group is therefore the offset between two clocks, and the spread and the number of those
+differences say what the alignment leaves open. A naive merge of raw clocks looks plausible and is wrong.
+
+Sends and receives are left out: the same number on two ranks is two messages.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Container, Mapping, Sequence
+from math import pi, sqrt
+from statistics import NormalDist
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +22,10 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed, selected
 
-__all__ = ["ANALYSIS", "OFFSET_TYPES", "clock_offsets", "offsets_between"]
+__all__ = ["ANALYSIS", "OFFSET_TYPES", "POINT_TO_POINT", "clock_offsets", "offsets_between"]
+
+POINT_TO_POINT: Final = ("send", "receive", "sendrecv", "batchsendrecv")
+"""Operations between two ranks: their numbers do not tell which call of one rank meets which of another."""
 
 CALLS_AT_LEAST: Final = 3
 """Common calls from which end times are taken as a clock offset; fewer could be any one call's jitter."""
@@ -27,7 +34,18 @@ SPREAD_AT_MOST: Final = 0.5
 """Spread of the differences, as a share of the shorter of the two median call durations, beyond which the end
 times do not agree well enough to set a clock by: the calls may not be the same ones."""
 
+OUTSIDE_RATIO: Final = 0.01
+"""Share of the alignments whose true offset may lie further off than the error says."""
+
 _MAD_TO_SIGMA: Final = 1.4826
+
+_STUDENT: Final = {3: 9.925, 4: 5.841, 5: 4.604, 6: 4.032, 7: 3.707}
+"""Quantiles of Student's t for `OUTSIDE_RATIO`, both sides together, by number of values."""
+
+_NORMAL: Final = NormalDist().inv_cdf(1 - OUTSIDE_RATIO / 2)
+
+_OF_MEDIAN: Final = sqrt(pi / 2)
+"""Standard deviation of a median, in units of that of the mean, at most."""
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -52,8 +70,8 @@ def clock_offsets(db: DuckDBPyConnection) -> Result:
         db: A connection with the tables `profile` and `collective`.
 
     Returns:
-        profile_id, rank, host, and of each numbered collective group_id, op, sequence, ts_ns, dur_ns (null for
-        a profile without any).
+        profile_id, rank, host, and of each numbered collective (no sends and receives) group_id, op, sequence, ts_ns,
+        dur_ns (null for a profile without any).
     """
     return selected(
         db,
@@ -61,9 +79,10 @@ def clock_offsets(db: DuckDBPyConnection) -> Result:
         select profile.profile_id, profile.rank, profile.host, group_id, op, sequence, ts_ns, dur_ns
         from profile
         left join (select profile_id, group_id, op, sequence, ts_ns, dur_ns from collective
-                   where sequence is not null) call using (profile_id)
+                   where sequence is not null and not list_contains($between_two, op)) call using (profile_id)
         order by profile.profile_id, group_id, sequence
     """,
+        {"between_two": list(POINT_TO_POINT)},
     )
 
 
@@ -72,10 +91,12 @@ def combined_offsets(db: DuckDBPyConnection, parts: Result) -> Result:
 
     Returns:
         profile_id, rank, reference_profile_id, offset_ns (subtract it from the profile's times to get the
-        reference's; null when it cannot be known), error_ns (what the alignment leaves open: 1.4826 times the
-        median absolute deviation of the end time differences, summed along the way to the reference; null
-        where none was measured), calls (common ones), method (`reference`; `collectives`; `host`: same host,
-        hence the same clock; `unknown`), reason (why it is unknown).
+        reference's; null when it cannot be known), error_ns (what the alignment leaves open: with 99 % the offset
+        is not further off, as the spread and the number of the end time differences tell, and no less than 1.4826
+        times their median absolute deviation; summed along the way to the reference; null where none was measured;
+        an end that comes later on one of two ranks in every call cannot be told from its clock), calls (common ones),
+        method (`reference`; `collectives`; `host`: same host, hence the same clock; `unknown`), reason (why it is
+        unknown).
     """
     rows = parts.dicts()
     columns = {name: [row[name] for row in rows] for name in _CALL_COLUMNS}
@@ -122,7 +143,7 @@ def _ends(calls: Columns) -> dict[int, Ends]:
     found: dict[int, Ends] = {}
     names = ("profile_id", "group_id", "op", "sequence", "ts_ns", "dur_ns")
     for profile_id, group_id, op, sequence, ts, dur in zip(*(calls[name] for name in names), strict=True):
-        if sequence is not None:
+        if sequence is not None and op not in POINT_TO_POINT:
             found.setdefault(profile_id, {})[group_id, op, sequence] = (ts + dur, dur)
     return found
 
@@ -159,23 +180,41 @@ def _step(
     own, other = ends.get(near, {}), ends.get(far, {})
     common = own.keys() & other.keys()
     if len(common) >= CALLS_AT_LEAST:
-        differences = np.array([other[key][0] - own[key][0] for key in common], np.int64)
+        differences = np.sort(np.array([other[key][0] - own[key][0] for key in common], np.int64))
         offset = _median(differences)
-        error = round(_MAD_TO_SIGMA * float(np.median(np.abs(differences - offset))))
+        spread = round(_MAD_TO_SIGMA * float(np.median(np.abs(differences - offset))))
         length = min(float(np.median([side[key][1] for key in common])) for side in (own, other))
-        if error <= SPREAD_AT_MOST * length:
-            return offset, error, len(common), "collectives"
+        if spread <= SPREAD_AT_MOST * length:
+            return offset, max(spread, _error_of_median(differences, offset)), len(common), "collectives"
     host = profiles[near][1]
     if host is not None and host == profiles[far][1]:
         return 0, None, len(common), "host"
     return None
 
 
-def _median(values: npt.NDArray[np.int64]) -> int:
+def _median(ordered: npt.NDArray[np.int64]) -> int:
     """The median in whole nanoseconds; a float64 could not hold the difference of two epochs."""
-    ordered = np.sort(values)
     low, high = int(ordered[(len(ordered) - 1) // 2]), int(ordered[len(ordered) // 2])
     return (low + high) // 2
+
+
+def _error_of_median(ordered: npt.NDArray[np.int64], middle: int) -> int:
+    """How far the median of ever more such differences may be from that of these.
+
+    From eight on whatever their distribution: so many of them lie on one side of it only by a chance that is left out.
+    Fewer do not reach that certainty by their order; they are taken for normal.
+    """
+    count = len(ordered)
+    if count in _STUDENT:
+        deviation = float(np.std((ordered - middle).astype(np.float64), ddof=1))
+        return round(_STUDENT[count] * _OF_MEDIAN * deviation / sqrt(count))
+    beyond = _left_out(count)
+    return max(middle - int(ordered[beyond]), int(ordered[-1 - beyond]) - middle)
+
+
+def _left_out(count: int) -> int:
+    """How many of so many ordered values on each side are not needed to hold their true median (binomial, normal)."""
+    return int(max((count - _NORMAL * sqrt(count) - 1) / 2, 0))
 
 
 def _leads_others(profile_id: int, rows: dict[int, dict[str, Any]]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.analysis.clock_offsets import OFFSET_TYPES, offsets_between
+from ascend_sn.analysis.clock_offsets import OFFSET_TYPES, POINT_TO_POINT, offsets_between
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need, profile_rows, settled_once
 from ascend_sn.analysis.relations import Result, listed, selected
 
@@ -55,9 +55,9 @@ def combined_parts(db: DuckDBPyConnection, parts: Result) -> Result:
     """Complete the parts across ranks: dur = transit + wait + idle.
 
     1. Recorded parts stay (method `recorded`).
-    2. Else, where every member of the group took part in the same call (group and sequence) and their clocks
-       can be aligned (`clock_offsets`): sync = latest start, wait = sync - own start,
-       transit = earliest end - sync, idle = end - earliest end (method `members`).
+    2. Else, where every member of the group took part in the same call (group and sequence; no send or receive,
+       whose numbers do not tell which of them meet) and their clocks can be aligned (`clock_offsets`): sync = latest
+       start, wait = sync - own start, transit = earliest end - sync, idle = end - earliest end (method `members`).
     3. Else the parts are unknown, not zero.
 
     Returns:
@@ -80,6 +80,7 @@ def _completing(db: DuckDBPyConnection, parts: str) -> Result:
         order by part.profile_id, group_id, sequence
     """).fetchnumpy()
     listed(db, offsets_between({name: column.tolist() for name, column in calls.items()}), OFFSET_TYPES).keep(_OFFSETS)
+    no_pairs = "', '".join(POINT_TO_POINT)
     return selected(
         db,
         f"""
@@ -105,7 +106,7 @@ def _completing(db: DuckDBPyConnection, parts: str) -> Result:
                    min(start_ns + dur_ns)     as earliest_end_ns,
                    bool_and(start_ns is not null) as aligned_all
             from aligned
-            where sequence is not null
+            where sequence is not null and op not in ('{no_pairs}')
             group by group_id, sequence, op
         ),
         presence as (

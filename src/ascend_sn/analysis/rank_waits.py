@@ -6,7 +6,8 @@ from typing import Final
 
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.analysis.arrivals import ABSENT_RATIO, ARRIVAL_SPREAD_NS, POINT_TO_POINT
+from ascend_sn.analysis.arrivals import ABSENT_RATIO, ARRIVAL_SPREAD_NS
+from ascend_sn.analysis.clock_offsets import POINT_TO_POINT
 from ascend_sn.analysis.collective_parts import collective_parts, combined_parts
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, selected
