@@ -54,6 +54,7 @@ from ascend_sn.analysis import (
     roofline as _roofline,
     slow_instances as _slow_instances,
     stage_imbalance as _stage_imbalance,
+    static_memory as _static_memory,
     step_breakdown as _step_breakdown,
     step_jitter as _step_jitter,
     step_phases as _step_phases,
@@ -91,6 +92,8 @@ ANALYSES: tuple[Analysis, ...] = (
     _memory_peak.ANALYSIS,
     _memory_by_operator.ANALYSIS,
     _memory_at_peak.ANALYSIS,
+    _static_memory.PEAK,
+    _static_memory.OWNERS,
     _free_time_causes.ANALYSIS,
     _utilisation_map.ANALYSIS,
     _launch_queue.QUEUE,
@@ -200,6 +203,8 @@ rank_waits = _public(_rank_waits.ANALYSIS)
 memory_peak = _public(_memory_peak.ANALYSIS)
 memory_by_operator = _public(_memory_by_operator.ANALYSIS)
 memory_at_peak = _public(_memory_at_peak.ANALYSIS)
+static_memory_peak = _public(_static_memory.PEAK)
+static_memory_at_peak = _public(_static_memory.OWNERS)
 free_time_causes = _public(_free_time_causes.ANALYSIS)
 utilisation_map = _public(_utilisation_map.ANALYSIS)
 launch_queue = _public(_launch_queue.QUEUE)
@@ -283,6 +288,8 @@ __all__ = [
     "roofline",
     "slow_instances",
     "stage_imbalance",
+    "static_memory_at_peak",
+    "static_memory_peak",
     "step_breakdown",
     "step_changes",
     "step_jitter",

@@ -26,6 +26,7 @@ from ascend_sn.insight.search import search_routes
 from ascend_sn.insight.selection import selection_routes
 from ascend_sn.insight.slices import slice_routes
 from ascend_sn.insight.stand_ins import StandIns
+from ascend_sn.insight.static_memory import static_memory_routes
 from ascend_sn.insight.tables_answer import RunTables
 from ascend_sn.insight.tables_routes import table_routes
 from ascend_sn.insight.tracks import track_routes
@@ -43,7 +44,8 @@ def _tables(served: Served) -> list[Route]:
         opened = served.opened(id)
         return opened.once("tables", lambda: RunTables(opened.run, opened.lock, opened.origins))
 
-    return [*table_routes(tables_of), *curve_routes(tables_of), *moment_routes(tables_of)]
+    makers = (table_routes, curve_routes, moment_routes, static_memory_routes)
+    return [route for maker in makers for route in maker(tables_of)]
 
 
 MAKERS: Final[tuple[RouteMaker, ...]] = (

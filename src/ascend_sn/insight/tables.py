@@ -104,12 +104,13 @@ class PageTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _MOMENTS: Final = frozenset({"ts_ns", "freed_ts_ns", "peak_ts_ns"})
-_TEXTS: Final = frozenset({"group_id", "stream_id"})
+_TEXTS: Final = frozenset({"graph_id", "group_id", "stream_id"})
 _NUMBERS: Final = frozenset({
     "rank", "step", "src_rank", "dst_rank", "sequence", "robust_z", "stage", "steps", "depth", "operators",
     "kernels", "block_count", "members", "members_expected", "last_rank", "group_size", "world_size", "pid",
     "flops_per_byte", "ridge_flops_per_byte", "onset_step", "steps_left", "count_per_step", "count",
-    "tp_place", "pp_place", "dp_place", "cp_place", "ep_place", "requests",
+    "tp_place", "pp_place", "dp_place", "cp_place", "ep_place", "requests", "first_node", "last_node",
+    "peak_node", "end_node",
 })  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ascend_sn.analysis.registry import Need
+from ascend_sn.insight.memory_tables import GRAPHS, MEMORY
 from ascend_sn.insight.tables import Filter, PageTable, Slices
 from ascend_sn.model.requests import REQUEST_DOMAIN
 
@@ -20,7 +21,6 @@ _KERNELS_LIKE: Final = (
     Filter("to_ns", "integer", "ts_ns < $to_ns + origin_ns"),
     _STEP,
 )
-_COMPONENT: Final = Filter("component", "text", "component = $component")
 _KERNEL_NEEDS: Final = (Need("kernel"),)
 
 OVERVIEW: Final = (
@@ -410,113 +410,6 @@ COMMUNICATION: Final = (
     ),
 )  # fmt: skip
 
-_BLOCKS: Final = """
-    with events as (
-        select profile_id, rank, kind, ts_ns, size_bytes, address, coalesce(device, 'device') as device, stream,
-               operator_id, operator_name,
-               row_number() over (partition by profile_id order by ts_ns, kind desc) as place
-        from memory_event
-        where kind in ('alloc', 'free')
-    ),
-    paired as (
-        select *, case when lead(kind) over block = 'free' then lead(ts_ns) over block end as freed_ts_ns
-        from events
-        window block as (partition by profile_id, device, address order by ts_ns, kind desc)
-    )
-    select paired.profile_id, paired.rank, coalesce(operator_name, operator.name) as operator_name, device,
-           paired.stream, address, size_bytes, ts_ns, freed_ts_ns, freed_ts_ns - ts_ns as held_ns, place,
-           operator.module
-    from paired
-    left join (select profile_id, operator_id, name, module from operator) operator using (profile_id, operator_id)
-    where kind = 'alloc'
-"""
-
-MEMORY: Final = (
-    PageTable(
-        name="memory_blocks",
-        sql=_BLOCKS,
-        needs=(Need("memory_event"),),
-        columns=(
-            "profile_id", "rank", "operator_name", "module", "device", "size_bytes", "ts_ns", "freed_ts_ns", "held_ns",
-            "stream", "address",
-        ),
-        order="size_bytes desc, profile_id, place",
-        search=("operator_name", "module", "device"),
-        filters=(
-            Filter("alive_from_ns", "integer", "(freed_ts_ns is null or freed_ts_ns > $alive_from_ns + origin_ns)"),
-            Filter("alive_to_ns", "integer", "ts_ns <= $alive_to_ns + origin_ns"),
-            Filter("made_from_ns", "integer", "ts_ns >= $made_from_ns + origin_ns"),
-            Filter("made_to_ns", "integer", "ts_ns <= $made_to_ns + origin_ns"),
-            Filter("freed_from_ns", "integer", "freed_ts_ns >= $freed_from_ns + origin_ns"),
-            Filter("freed_to_ns", "integer", "freed_ts_ns <= $freed_to_ns + origin_ns"),
-            Filter("device", "text", "device = $device"),
-        ),
-    ),
-    PageTable(
-        name="memory_operators",
-        analysis="memory_by_operator",
-        columns=("profile_id", "rank", "operator_name", "peak_bytes", "retained_bytes", "allocation_count"),
-        order="peak_bytes desc, operator_name",
-        search=("operator_name",),
-    ),
-    PageTable(
-        name="memory_owners",
-        analysis="memory_at_peak",
-        columns=(
-            "profile_id", "rank", "device", "operator_name", "module", "held_bytes", "share_ratio", "block_count",
-            "device_bytes", "peak_ts_ns",
-        ),
-        order="held_bytes desc, operator_name",
-        search=("operator_name", "module", "device"),
-    ),
-    PageTable(
-        name="memory_leaks",
-        analysis="memory_leak",
-        columns=(
-            "profile_id", "rank", "component", "source", "verdict", "steps", "slope_bytes_per_step", "growth_bytes",
-            "onset_step", "phase", "steps_left",
-        ),
-        order="verdict = 'leak' desc, growth_bytes desc nulls last, profile_id, component",
-        search=("component", "verdict"),
-    ),
-    PageTable(
-        name="memory_peaks",
-        uses=("memory_peak",),
-        sql="""
-            select * from {memory_peak}
-            where peak_allocated_bytes > 0 or peak_reserved_bytes > 0 or peak_active_bytes > 0
-        """,
-        columns=(
-            "profile_id", "rank", "component", "peak_allocated_bytes", "peak_reserved_bytes", "peak_active_bytes",
-            "peak_ts_ns", "source",
-        ),
-        order="peak_allocated_bytes is null, greatest(peak_allocated_bytes, peak_reserved_bytes) desc nulls last",
-        search=("component",),
-        filters=(_COMPONENT,),
-    ),
-    PageTable(
-        name="leak_sites",
-        analysis="leak_sites",
-        columns=(
-            "profile_id", "rank", "site", "operator_name", "device", "is_leak", "bytes_per_step", "count_per_step",
-            "surviving_bytes", "surviving_count", "steps",
-        ),
-        order="is_leak desc, bytes_per_step desc, site",
-        search=("site", "operator_name"),
-    ),
-    PageTable(
-        name="fragmentation",
-        analysis="fragmentation",
-        columns=(
-            "profile_id", "rank", "component", "ts_ns", "reserved_bytes", "allocated_bytes", "unused_bytes",
-            "fragmentation_ratio", "largest_free_bytes", "free_bytes", "oom_count", "unaccounted_bytes",
-        ),
-        order="reserved_bytes desc, profile_id, component",
-        search=("component",),
-        filters=(_COMPONENT,),
-    ),
-)  # fmt: skip
-
 HEALTH: Final = (
     PageTable(
         name="damage",
@@ -563,5 +456,5 @@ HEALTH: Final = (
     ),
 )  # fmt: skip
 
-PAGE_TABLES: Final = (*OVERVIEW, *OPERATORS, *COMMUNICATION, *MEMORY, *HEALTH)
+PAGE_TABLES: Final = (*OVERVIEW, *OPERATORS, *COMMUNICATION, *MEMORY, *GRAPHS, *HEALTH)
 BY_NAME: Final = {table.name: table for table in PAGE_TABLES}

@@ -290,6 +290,20 @@ MEMORY_SAMPLE = _table(
     needed=("ts_ns", "component"),
 )
 
+STATIC_MEMORY = _table(
+    "static_memory",
+    "memory that an operator of a compiled graph holds while some of its nodes run; or the memory of a whole graph",
+    _text("device", "Device as the source names it; host where the host states it for all of them."),
+    _text("model", "Model the graph belongs to."),
+    _text("graph_id", "The graph."),
+    _text("operator_name", "Operator that holds the memory."),
+    _int("first_node", "Index of the first node, in order of execution, during which it is held."),
+    _int("last_node", "Index of the last such node; null: to the end of the graph."),
+    _int("size_bytes", "Bytes."),
+    Column("is_total", "bool", "The row is the memory of the whole graph as the compiler states it, of no operator."),
+    needed=("size_bytes", "is_total"),
+)
+
 COUNTER = _table(
     "counter",
     "a sampled value",
@@ -374,6 +388,7 @@ TABLES: tuple[Table, ...] = (
     LINK,
     MEMORY_EVENT,
     MEMORY_SAMPLE,
+    STATIC_MEMORY,
     COUNTER,
     SPAN,
     METRIC,

@@ -77,6 +77,9 @@ def _profile(draw: st.DrawFn, profile_id: int, world: int, groups: dict[str, int
         made.append(
             ("metric", {"name": "data_time", "ts_ns": draw(small), "value": draw(st.sampled_from([1e-9, 5e-9]))})
         )
+    for _ in range(draw(st.integers(0, 3))):
+        nodes = {"first_node": draw(small), "last_node": None, "is_total": False, "operator_name": "x"}
+        made.append(("static_memory", {**nodes, "graph_id": draw(st.sampled_from("12")), "size_bytes": draw(size)}))
     for severity in draw(st.lists(st.sampled_from(["info", "damage"]), max_size=2)):
         made.append(("damage", {"kind": "bad_row", "severity": severity, "count": 1}))
     return numbered([(table, {**values, "profile_id": profile_id}) for table, values in made])

@@ -28,6 +28,7 @@ PROMISED = {
     "memory_event": "ts_ns kind size_bytes address device stream operator_id stack_id allocated_bytes "
     "reserved_bytes active_bytes",
     "memory_sample": "ts_ns component allocated_bytes reserved_bytes active_bytes",
+    "static_memory": "device model graph_id operator_name first_node last_node size_bytes is_total",
     "counter": "name unit ts_ns value",
     "span": "span_id name domain kind thread ts_ns dur_ns depth",
     "metric": "name step ts_ns value",

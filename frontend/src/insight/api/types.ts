@@ -368,6 +368,14 @@ export interface CurvePart {
   recorded: number;
 }
 
+/** Bytes that a compiled graph holds from each node to the next one listed. */
+export interface GraphCurve {
+  state: string;
+  nodes: number[];
+  held_bytes: number[];
+  recorded: number;
+}
+
 /** Blocks whose stacks begin with the same frames. */
 export interface MemoryPart {
   name: string;

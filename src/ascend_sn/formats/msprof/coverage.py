@@ -27,6 +27,7 @@ _TURN_ON: Final[dict[str, str]] = {
     "comm_group_member": _ANALYZED,
     "memory_event": "msprof --task-memory=on",
     "memory_sample": "msprof --task-memory=on --sys-hardware-mem=on",
+    "static_memory": "msprof --task-memory=on, of a program whose graphs are compiled for static shapes",
     "counter": "msprof --sys-hardware-mem=on --sys-io-profiling=on --sys-interconnection-profiling=on",
     "span": "msprof --msproftx=on",
 }
@@ -70,6 +71,9 @@ def _table(name: str, tables: Mapping[str, Rows], delivery: Delivery) -> Coverag
         return CoverageEntry(name, "damaged", delivery.damaged[name])
     if len(tables[name]):
         return CoverageEntry(name, "collected")
+    if name == "static_memory":
+        reason = "no static_op_mem: no graph was compiled, or its memory was not asked for"
+        return CoverageEntry(name, "not_requested", reason, _TURN_ON[name])
     where = delivery.looked_for.get(name, "")
     looked = f" (looked in {where})" if where else ""
     if name == "kernel" and delivery.launches:

@@ -22,6 +22,7 @@ KINDS: Final[dict[str, str]] = {
     "operator_memory": "csv",
     "npu_mem": "csv",
     "npu_module_mem": "csv",
+    "static_op_mem": "csv",
     "msprof": "json",
 }
 """Exports that are read and the suffix of each."""

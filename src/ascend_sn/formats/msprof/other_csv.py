@@ -22,10 +22,11 @@ from ascend_sn.formats.reader import Source
 from ascend_sn.formats.torch_npu.host_rows import step_rows
 from ascend_sn.formats.torch_npu.limits import possible_times
 from ascend_sn.formats.torch_npu.memory_csv import memory_record_rows, module_memory_rows, operator_memory_rows
+from ascend_sn.formats.torch_npu.static_memory import REQUIRED as STATIC_REQUIRED, static_memory_rows
 from ascend_sn.formats.torch_npu.step_trace import STEP_TRACE_METRIC
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Nullable, Rows, Text, concatenate, conform
-from ascend_sn.model.tables import COUNTER, MEMORY_EVENT, MEMORY_SAMPLE, METRIC, STEP
+from ascend_sn.model.tables import COUNTER, MEMORY_EVENT, MEMORY_SAMPLE, METRIC, STATIC_MEMORY, STEP
 from ascend_sn.model.units import BYTES_PER_KIB
 
 __all__ = ["STATISTIC_METRIC", "OtherFiles", "read_iterations", "read_memory", "read_statistics"]
@@ -43,6 +44,7 @@ _REQUIRED: Final = {
     "memory_record": ("Component", "Timestamp(us)"),
     "npu_module_mem": ("Component", "Timestamp(us)"),
     "operator_memory": ("Name", "Size(KB)", "Allocation Time(us)"),
+    "static_op_mem": STATIC_REQUIRED,
     "npu_mem": ("event", "timestamp(us)"),
     "step_trace": ("Iteration ID", "Iteration End(us)", "Iteration Time(us)"),
     "op_statistic": ("OP Type", "Total Time(us)"),
@@ -91,7 +93,7 @@ class OtherFiles:
 
 
 def read_memory(files: OtherFiles, device: int | None, *, with_counters: bool) -> dict[str, Rows]:
-    """Return memory_sample, memory_event and, where the trace has them not, the counters of the device's memory."""
+    """Return memory_sample, memory_event, static_memory and, where the trace lacks them, counters of device memory."""
     samples = [
         *files.rows("npu_mem", device, _process_memory),
         *files.rows("memory_record", device, memory_record_rows),
@@ -100,6 +102,7 @@ def read_memory(files: OtherFiles, device: int | None, *, with_counters: bool) -
     tables = {
         "memory_sample": concatenate(MEMORY_SAMPLE, samples),
         "memory_event": concatenate(MEMORY_EVENT, files.rows("operator_memory", device, operator_memory_rows)),
+        "static_memory": concatenate(STATIC_MEMORY, files.rows("static_op_mem", device, static_memory_rows)),
     }
     if with_counters:
         tables["counter"] = concatenate(COUNTER, files.rows("npu_mem", device, _memory_counters))

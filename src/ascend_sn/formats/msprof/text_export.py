@@ -42,6 +42,7 @@ _LOOKED_FOR: Final = {
     "link": "analyze/communication_matrix.json",
     "memory_sample": "memory_record, npu_mem and npu_module_mem",
     "memory_event": "operator_memory",
+    "static_memory": "static_op_mem",
     "counter": "msprof_*.json and npu_mem",
     "span": "msprof_*.json",
 }
@@ -213,6 +214,8 @@ def _damaged(
     damaged: dict[str, str] = {}
     if details is None and "op_summary" in files.text and not len(tables["kernel"]):
         damaged["kernel"] = "op_summary could not be read"
+    if "static_op_mem" in files.text and not len(tables["static_memory"]):
+        damaged["static_memory"] = "no row of static_op_mem could be read"
     if trace is not None and trace.events.truncated:
         reason = f"partial: {trace.file} ends early, {len(trace.events)} complete events were read"
         damaged |= dict.fromkeys(("host_call", "counter", "comm_task"), reason)

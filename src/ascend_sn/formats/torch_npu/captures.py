@@ -23,6 +23,7 @@ CoverageOf = Callable[[RunInfo, Mapping[str, Rows], Delivery], list[CoverageEntr
 
 _CONTENT: Final = (
     *("step", "operator", "host_call", "kernel", "collective", "comm_task", "memory_event", "memory_sample"),
+    "static_memory",
     *("counter", "span", "metric", "link"),
 )
 

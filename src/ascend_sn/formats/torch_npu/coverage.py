@@ -56,6 +56,7 @@ _TABLES: Final = (
     "comm_group_member",
     "memory_event",
     "memory_sample",
+    "static_memory",
     "counter",
     "span",
     "flow",
@@ -72,7 +73,7 @@ def _table(name: str, info: RunInfo, tables: Mapping[str, Rows], delivery: Deliv
         return CoverageEntry(name, "damaged", delivery.damaged[name])
     if rows is not None and len(rows):
         return CoverageEntry(name, "collected")
-    if asked is False:
+    if asked is False or name == "static_memory":
         return CoverageEntry(name, "not_requested", _WHY_NOT.get(name, ""), turn_on)
     if name == "kernel":
         return _no_kernels(delivery)
@@ -185,6 +186,7 @@ _TURN_ON: Final = {
     "comm_group_member": "prof.add_metadata_json(...) or a torch_npu that writes parallel_group_info",
     "memory_event": "profile_memory=True",
     "memory_sample": "profile_memory=True",
+    "static_memory": "profile_memory=True, of a program whose graphs are compiled for static shapes",
     "counter": "experimental_config: sys_io=True, sys_interconnection=True",
     "span": "with_stack=True or mstx=True",
     "stack": "with_stack=True",
@@ -195,6 +197,7 @@ _WHY_NOT: Final = {
     "kernel": "activities without NPU, or profiler_level=Level_none",
     "memory_event": "profile_memory=False",
     "memory_sample": "profile_memory=False",
+    "static_memory": "no static_op_mem.csv: no graph was compiled, or its memory was not asked for",
     "stack": "with_stack=False",
     "span": "with_stack=False, mstx=False",
     "kernel_metric": "no aic_metrics at this profiler_level",

@@ -29,10 +29,10 @@ from ascend_sn.formats.torch_npu.layout import ANALYSIS_DB, RunInfo, check_group
 from ascend_sn.formats.torch_npu.limits import RANK_LIMIT, whole
 from ascend_sn.formats.torch_npu.links import LinkEntry, group_members, link_rows, links_from_database, links_from_json
 from ascend_sn.formats.torch_npu.step_trace import step_trace_from_csv, step_trace_from_database
-from ascend_sn.formats.torch_npu.text_memory import read_text_memory
+from ascend_sn.formats.torch_npu.text_memory import STATIC_MEMORY_FILE, read_text_memory, unread_static_memory
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Rows, concatenate
-from ascend_sn.model.tables import LINK, METRIC
+from ascend_sn.model.tables import LINK, METRIC, STATIC_MEMORY
 
 __all__ = ["read_database_export"]
 
@@ -88,6 +88,7 @@ def read_database_export(
             "comm_task": device.comm_tasks,
             "memory_sample": read_memory_samples(database),
             "memory_event": read_memory_events(database),
+            "static_memory": concatenate(STATIC_MEMORY, []),
             "counter": read_counters(database),
         }
         damaged = {
@@ -97,7 +98,7 @@ def read_database_export(
             if name in database.damaged
         }
         identity = _identity(database)
-    _fill_memory(source, path.parent, tables, ledger)
+    damaged |= _fill_memory(source, path.parent, tables, ledger)
     parts, entries, step_trace = _analysis(source, analysis or path.parent / ANALYSIS_DB, ledger)
     info = replace(info, metadata={**identity["metadata"], **info.metadata})
     groups = named_groups(info)
@@ -198,8 +199,12 @@ def _beside(source: Source, path: Path, ledger: Ledger, read: Callable[[Path, st
     return read(path, source.relative(path), ledger) if path.is_file() else None
 
 
-def _fill_memory(source: Source, output: Path, tables: dict[str, Rows], ledger: Ledger) -> None:
+def _fill_memory(source: Source, output: Path, tables: dict[str, Rows], ledger: Ledger) -> dict[str, str]:
+    """Take from the text files what the tables lack; return what of it is damaged, and why."""
+    names = [STATIC_MEMORY_FILE]
     if not len(tables["memory_sample"]) and not len(tables["memory_event"]):
-        names = ("memory_record.csv", "npu_module_mem.csv", "operator_memory.csv")
-        files = {name: output / name for name in names if (output / name).is_file()}
-        tables.update(read_text_memory(source, files, ledger))
+        names += ["memory_record.csv", "npu_module_mem.csv", "operator_memory.csv"]
+    files = {name: output / name for name in names if (output / name).is_file()}
+    found = read_text_memory(source, files, ledger)
+    tables.update({name: rows for name, rows in found.items() if not len(tables[name])})
+    return unread_static_memory(files, tables)

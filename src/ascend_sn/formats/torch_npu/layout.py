@@ -46,6 +46,7 @@ TEXT_FILES: Final = (
     "memory_record.csv",
     "operator_memory.csv",
     "npu_module_mem.csv",
+    "static_op_mem.csv",
 )
 """Text exports that are read; operator_details.csv and the statistics repeat what others hold."""
 

@@ -19,7 +19,7 @@ from ascend_sn.formats.torch_npu.links import group_members, link_rows, links_fr
 from ascend_sn.formats.torch_npu.operator_details import check_operator_details
 from ascend_sn.formats.torch_npu.step_trace import step_trace_from_csv
 from ascend_sn.formats.torch_npu.text_device import TraceDevice, device_without_trace, join_device
-from ascend_sn.formats.torch_npu.text_memory import read_text_memory
+from ascend_sn.formats.torch_npu.text_memory import read_text_memory, unread_static_memory
 from ascend_sn.formats.torch_npu.trace_device import read_counters, read_device_events
 from ascend_sn.formats.torch_npu.trace_events import TraceEvents, read_trace_events
 from ascend_sn.formats.torch_npu.trace_host import read_trace_host
@@ -41,6 +41,7 @@ _LOOKED_FOR = {
     "link": "communication_matrix.json",
     "memory_sample": "memory_record.csv and npu_module_mem.csv",
     "memory_event": "operator_memory.csv",
+    "static_memory": "static_op_mem.csv",
     "counter": "trace_view.json",
     "step": "trace_view.json",
 }
@@ -109,6 +110,7 @@ def read_text_export(source: Source, files: Mapping[str, Path], info: RunInfo, l
         ),
         "metric": step_trace if step_trace is not None else concatenate(METRIC, []),
     }
+    damaged |= unread_static_memory(files, tables)
     return Export(
         read_from="text",
         tables=tables,

@@ -15,6 +15,7 @@ import type { PageProps } from "../../shell/page-props";
 import { change, number, parameters } from "../../shell/router";
 import { t } from "../../shell/words";
 import { CurveCard, useCurves } from "./curve";
+import { GraphCard } from "./graph";
 import { MomentCard } from "./moment";
 
 const HOLDERS = 12;
@@ -27,14 +28,14 @@ function Content({ run, document }: { run: string; document: Document }) {
   const { rank } = parameters({ rank: number() });
   const curves = useCurves(run, rank);
   const component = curves.chosen ? String(curves.chosen["component"]) : null;
-  if (!document.memory.collected) return <><h1>{t("page.memory")}</h1><Absent why={document.memory} /></>;
+  if (!document.memory.collected) return <><h1>{t("page.memory")}</h1><Absent why={document.memory} /><GraphCard run={run} profiles={document.profiles} rank={rank} /></>;
   return (
     <>
       <div class="page-head">
         <h1>{t("page.memory")}</h1>
         {document.profiles.length > 1 && (
           <div class="fields">
-            <RankSelect label={t("rank.label")} profiles={document.profiles} value={rank} none={t("rank.all")} choose={(one) => change({ rank: one, component: null, from: null, to: null, at: null, device: null, owner: null })} />
+            <RankSelect label={t("rank.label")} profiles={document.profiles} value={rank} none={t("rank.all")} choose={(one) => change({ rank: one, component: null, from: null, to: null, at: null, device: null, owner: null, graph: null, from_node: null, to_node: null })} />
           </div>
         )}
       </div>
@@ -44,6 +45,7 @@ function Content({ run, document }: { run: string; document: Document }) {
       <Card title={t("memory-page.owners")} note={t("memory-page.owners-note")}>
         <ServerTable run={run} name="memory_owners" title={t("memory-page.owners")} query={{ profile: rank }} rows={12} />
       </Card>
+      <GraphCard run={run} profiles={document.profiles} rank={rank} />
       <Card title={t("memory-page.leaks")} note={t("memory-page.leaks-note")}>
         <ServerTable run={run} name="memory_leaks" title={t("memory-page.leaks")} query={{ profile: rank }} rows={12} />
         <h3>{t("memory-page.sites")}</h3>
