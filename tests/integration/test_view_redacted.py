@@ -27,7 +27,8 @@ _RUN_PLACES = (
     "slice?profile=0&track={track}&depth={depth}&slice=1", "search?text=mm", "search?text=user-",
     "search?text=train&where=arguments", "search?text=path&where=arguments", "selection?q=0:0:1000000:",
     "alignment?by=none", "marks", "document", "document?lang=zh", "memory-curve?profile=0&component=cpu",
-    "memory-moment?profile=0", *(f"tables/{table.name}" for table in PAGE_TABLES),
+    "memory-moment?profile=0", "static-memory-curve?profile=0&device=host&model=net&graph_id=1",
+    *(f"tables/{table.name}" for table in PAGE_TABLES),
     *(f"tables/{table.name}?format=csv" for table in PAGE_TABLES),
 )  # fmt: skip
 
