@@ -11,16 +11,18 @@ FRONTEND := $(wildcard frontend/*.json frontend/*.ts) $(shell find frontend/src 
 SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '*.so' -not -name '*.mo' -not -path '*/_web/*') $(FRONTEND)
 
 BENCHMARKS := ingest peers intervals memory native_scan native_intervals native_dag native_ring native_pyramid recording prediction viewport insight_frames
+TEST_PARTS := lint typecheck imports web docs wheel-check unit browser
+SLOW_PARTS := slow slow-browser
 FUZZ_MINUTES ?= 1
 FUZZ_RUNS ?= 2000
 
 .NOTPARALLEL:
-.PHONY: pictures help demo test test-slow lint typecheck imports unit web browser docs wheel-check bench fuzz format venv clean
+.PHONY: pictures help demo test test-slow slow slow-browser lint typecheck imports unit web browser docs wheel-check bench fuzz format venv clean
 
 help:
 	@echo "make demo        record a small training, analyse it, write the report, print the verdict"
-	@echo "make test        everything a change needs: format, lint, types, imports, front end, docs, wheel, tests, browser"
-	@echo "make test-slow   the long tests: soak, byte-wise truncation, a thousand ranks"
+	@echo "make test        everything a change needs: $(TEST_PARTS); each is a target of its own"
+	@echo "make test-slow   the long tests: soak, byte-wise truncation, large jobs, pages, packages, browser"
 	@echo "make fuzz        damaged files into every reader and the native core, sanitizers on"
 	@echo "make bench       our speed beside the peers', as a table"
 	@echo "make pictures SAMPLE=DIR   take the pictures of the tutorials"
@@ -29,7 +31,8 @@ help:
 demo: $(DEMO)/.ready
 	$(DEMO)/bin/ascend-sn demo
 
-test: lint typecheck imports web docs wheel-check unit browser
+test:
+	@scripts/in-parts.sh $(TEST_PARTS)
 
 venv: $(VENV)/.ready
 
@@ -49,7 +52,11 @@ web: venv
 
 browser: venv
 	scripts/install-chromium.sh
-	$(BIN)/python -m pytest -q tests/browser
+	$(BIN)/python -m pytest -q -m "not slow" tests/browser
+
+slow-browser: venv
+	scripts/install-chromium.sh
+	$(BIN)/python -m pytest -q -m slow tests/browser || [ $$? = 5 ] # 5: there is none
 
 # Pictures of the tutorials, from the sample of two ranks: data that are not part of the repository.
 pictures: venv
@@ -66,8 +73,13 @@ unit: venv
 	@scripts/install-test-services.sh
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow and not browser and not npu and not cuda"
 
-test-slow: venv
-	$(BIN)/python -m pytest -q -m slow
+test-slow:
+	@scripts/in-parts.sh $(SLOW_PARTS)
+
+# One file after the other on each core. The tests that count memory count that of their own process.
+slow: venv
+	@scripts/install-test-services.sh
+	$(BIN)/python -m pytest -q -n auto --dist loadfile --durations=15 -m "slow and not browser and not npu and not cuda"
 
 format: venv
 	$(BIN)/ruff format .

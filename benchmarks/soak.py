@@ -1,6 +1,6 @@
 """What a long recording and many short ones leave behind in the process that is recorded.
 
-    python -m benchmarks.soak [--minutes N] [--starts N]
+    python -m benchmarks.soak [--minutes N] [--starts N] [--without]
 
 A numpy network trains for real on one thread, recorded with memory capture. Once a second the process notes its
 resident memory, what a pair of start and stop costs the thread that trains, and what everything but that thread
@@ -83,9 +83,13 @@ class Held:
     descriptors: int
 
 
-def trained(output: Path, seconds: float, every_s: float = 1.0) -> list[Sample]:
-    """Train while recording with memory capture; return a sample for about every `every_s` seconds."""
-    profiler = Profiler(ProfilerConfig(output_path=output, enable_memory=True))
+def trained(output: Path, seconds: float, every_s: float = 1.0, *, is_recorded: bool = True) -> list[Sample]:
+    """Train while recording with memory capture; return a sample for about every `every_s` seconds.
+
+    Without `is_recorded` the same is done with a profiler that is off: what grows then is not the recorder's.
+    """
+    config = ProfilerConfig(output_path=output, enable_memory=True, backend="auto" if is_recorded else "off")
+    profiler = Profiler(config)
     network = Network(profiler)
     random = np.random.default_rng(seed=2)
     images = random.standard_normal((BATCH, SIZES[0])).astype(np.float32)
@@ -113,7 +117,9 @@ def trained(output: Path, seconds: float, every_s: float = 1.0) -> list[Sample]:
             if now - last >= every_s:
                 taken, aside = _aside_s() - aside, _aside_s()
                 resident, pair_ns = process.memory_info().rss, _pair_ns(profiler)
-                median_ns = np.median(steps[: min(step_count, len(steps))])
+                measured = steps[: min(step_count, len(steps))]
+                measured.sort()
+                median_ns = measured[len(measured) // 2]
                 noted[count] = now - began, resident, pair_ns, taken / (now - last), median_ns
                 count, step_count, last = count + 1, 0, now
     if profiler.fault_counts:
@@ -178,6 +184,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description="Record for long and often; say what stays behind.")
     options.add_argument("--minutes", type=float, default=10)
     options.add_argument("--starts", type=int, default=500)
+    options.add_argument("--without", action="store_true", help="train with a profiler that is off, for comparison")
     chosen = options.parse_args()
     if os.environ.get("OPENBLAS_NUM_THREADS") != "1":  # numpy reads it when it is loaded
         os.execve(
@@ -187,7 +194,7 @@ def main() -> None:
         )
     with tempfile.TemporaryDirectory() as scratch:
         output = Path(scratch) / "run"
-        samples = trained(output, 60 * chosen.minutes)
+        samples = trained(output, 60 * chosen.minutes, is_recorded=not chosen.without)
         size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
         repeated = {
             anew: held_over_starts(Path(scratch) / str(anew), chosen.starts, anew=anew) for anew in (False, True)
@@ -196,7 +203,8 @@ def main() -> None:
     memory = slope_of([sample.at_s for sample in settled], [sample.resident_bytes / KIB for sample in settled])
     minute = max(1, round(len(samples) / chosen.minutes))
     first, last = samples[:minute], samples[-minute:]
-    print(f"recorded {samples[-1].at_s:.0f} s, {size / 1e6:.0f} MB of files")
+    done = "trained" if chosen.without else "recorded"
+    print(f"{done} {samples[-1].at_s:.0f} s, {size / 1e6:.0f} MB of files")
     print(
         f"resident memory: {settled[0].resident_bytes / 1e6:.1f} MB, at the end {settled[-1].resident_bytes / 1e6:.1f}"
     )

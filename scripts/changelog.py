@@ -1,7 +1,7 @@
-"""Write CHANGELOG.md: the unreleased changes from the fragments in changes/, above the releases that it holds already.
+"""The change log: releases in CHANGELOG.md, what is not released yet in the fragments of changes/.
 
-python scripts/changelog.py                  write the section "Unreleased" anew; the fragments stay
-python scripts/changelog.py --release 1.2.0  call that section 1.2.0 of today, and delete the fragments
+python scripts/changelog.py                  print what the fragments make; nothing is written
+python scripts/changelog.py --release 1.2.0  put that into CHANGELOG.md as 1.2.0 of today, and delete the fragments
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ CHANGELOG = ROOT / "CHANGELOG.md"
 KINDS = ("added", "changed", "fixed", "removed")
 HEAD = """# Changes
 
-What users notice, newest first. Written by `scripts/changelog.py` from the fragments in [changes](changes/README.md).
-
+What users notice, newest release first. What is not released yet lies in [changes](changes/README.md), a file for each
+change; `python scripts/changelog.py` prints it as one text.
 """
 
 
@@ -46,21 +46,21 @@ def section(title: str, paths: list[Path]) -> str:
 
 
 def changelog(before: str, title: str, paths: list[Path]) -> str:
-    """Return the change log with its section of what is not released yet written anew under a title."""
-    released = re.search(r"^## (?!Unreleased$)", before, re.MULTILINE)
+    """Return the change log with a new release, made of some fragments, above those that it holds."""
+    released = re.search(r"^## ", before, re.MULTILINE)
     rest = "\n" + before[released.start() :] if released else ""
-    return HEAD + (section(title, paths) if paths else "## Unreleased\n\nNothing.\n") + rest
+    return f"{HEAD}\n{section(title, paths)}{rest}"
 
 
 def main() -> int:
     paths = fragments(ROOT / "changes")
-    before = CHANGELOG.read_text(encoding="utf-8") if CHANGELOG.is_file() else ""
     match sys.argv[1:]:
         case []:
-            CHANGELOG.write_text(changelog(before, "Unreleased", paths), encoding="utf-8")
+            print(section("Unreleased", paths) if paths else "Nothing.")
         case ["--release", version] if paths and re.fullmatch(r"\d+(\.\d+)*\w*", version):
             title = f"{version} ({datetime.now(UTC):%Y-%m-%d})"
-            CHANGELOG.write_text(changelog(before, title, paths), encoding="utf-8")
+            made = changelog(CHANGELOG.read_text(encoding="utf-8"), title, paths)
+            CHANGELOG.write_text(made, encoding="utf-8")
             for path in paths:
                 path.unlink()
         case _:

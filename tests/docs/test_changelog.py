@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scripts.changelog import changelog, fragments, items
+from scripts.changelog import HEAD, changelog, fragments, items, section
 from tests.docs.blocks import REPOSITORY
 
 
@@ -25,21 +25,26 @@ def test_changes_are_grouped_by_kind_and_follow_the_number_of_their_issue(tmp_pa
     }.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
 
-    made = changelog("", "Unreleased", fragments(tmp_path))
+    made = section("Unreleased", fragments(tmp_path))
 
-    assert made.endswith("## Unreleased\n\n### Added\n\n- Two.\n- Ten.\n\n### Fixed\n\n- Mended.\n")
+    assert made == "## Unreleased\n\n### Added\n\n- Two.\n- Ten.\n\n### Fixed\n\n- Mended.\n"
 
 
-def test_releases_stay_and_the_unreleased_section_is_replaced(tmp_path: Path) -> None:
+def test_a_release_comes_above_those_before(tmp_path: Path) -> None:
     (tmp_path / "3.changed.md").write_text("New.", encoding="utf-8")
-    before = "# Changes\n\n## Unreleased\n\n- Old.\n\n## 0.1.0 (2026-01-01)\n\n### Added\n\n- First.\n"
+    before = "# Changes\n\n## 0.1.0 (2026-01-01)\n\n### Added\n\n- First.\n"
 
     made = changelog(before, "0.2.0 (2026-02-02)", fragments(tmp_path))
 
-    assert made.split("## ", 1)[1] == (
-        "0.2.0 (2026-02-02)\n\n### Changed\n\n- New.\n\n## 0.1.0 (2026-01-01)\n\n### Added\n\n- First.\n"
+    assert made == (
+        HEAD + "\n## 0.2.0 (2026-02-02)\n\n### Changed\n\n- New.\n\n## 0.1.0 (2026-01-01)\n\n### Added\n\n- First.\n"
     )
 
 
-def test_the_repository_has_a_change_log_with_a_section_of_what_is_to_come() -> None:
-    assert "\n## Unreleased\n" in (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
+def test_the_change_log_says_nothing_that_the_fragments_say() -> None:
+    log = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
+
+    assert log.startswith(HEAD)
+    assert [
+        item for path in fragments(REPOSITORY / "changes") for item in items(path.read_text("utf-8")) if item in log
+    ] == []
