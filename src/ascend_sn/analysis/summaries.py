@@ -33,6 +33,7 @@ SUMMARISED: Final = (
     "communication_summary",
     "communication_grade",
     "link_matrix",
+    "rank_pairs",
     "memory_peak",
     "memory_leak",
     "stragglers",

@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from ascend_sn.analysis import Missing, result
 from ascend_sn.insight.answers import ApiError, answer, integer, parameter
+from ascend_sn.insight.ranks import ACROSS
 from ascend_sn.insight.runs import OpenRun, Served
 
 __all__ = ["Clock", "Place", "alignment_routes", "automatic_places", "clocks", "possible_alignments"]
@@ -72,8 +73,8 @@ def clocks(opened: OpenRun) -> dict[int, Clock]:
 
 
 def _clocks(opened: OpenRun) -> dict[int, Clock]:
-    with opened.lock:
-        found = result(opened.run, "clock_offsets")
+    with opened.across.lock:
+        found = result(opened.across.run, "clock_offsets")
         rows = (
             []
             if isinstance(found, Missing)
@@ -149,14 +150,14 @@ def _by_collective(opened: OpenRun, profile_id: int, collective: int) -> list[Pl
     """Let a collective end at the same moment on all its members."""
     opened.profile(profile_id)
     rows = opened.query(
-        """
+        f"""
         with chosen as (
             select group_id, op, sequence
-            from collective
+            from {ACROSS}
             where profile_id = $profile and collective_id = $collective and sequence is not null
         )
         select profile_id, max(ts_ns + dur_ns)
-        from collective
+        from {ACROSS}
         join chosen using (group_id, op, sequence)
         group by profile_id
         """,

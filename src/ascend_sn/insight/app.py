@@ -42,7 +42,7 @@ RouteMaker = Callable[[Served], Sequence[Route]]
 def _tables(served: Served) -> list[Route]:
     def tables_of(id: str) -> RunTables:
         opened = served.opened(id)
-        return opened.once("tables", lambda: RunTables(opened.run, opened.lock, opened.origins))
+        return opened.once("tables", lambda: RunTables(opened.across, opened.origins, opened.one_by_one))
 
     makers = (table_routes, curve_routes, moment_routes, static_memory_routes)
     return [route for maker in makers for route in maker(tables_of)]

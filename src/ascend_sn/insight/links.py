@@ -7,10 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
-from ascend_sn.insight.places import Ref, refs_of_keys
+from ascend_sn.insight.places import Ref, refs_of_keys, refs_of_rows
+from ascend_sn.insight.ranks import ACROSS
 from ascend_sn.insight.runs import OpenRun
 from ascend_sn.model.requests import PHASE_FLOW
 from ascend_sn.store.timeline_files import NO_KEY, ProfileMeta
+from ascend_sn.store.timeline_lanes import LANES
 
 __all__ = ["Link", "links_of"]
 
@@ -18,6 +20,8 @@ _AT_MOST: Final = 64
 """Links of one kind; a step launches thousands of kernels."""
 
 _MEMBERS: Final = 256
+
+_COLLECTIVES: Final = next(kind for kind in LANES if kind.table == "collective")
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -40,6 +44,9 @@ def links_of(opened: OpenRun, profile: ProfileMeta, table: str, row: dict[str, A
     for kind, other, profile_id, keys in _ends(opened, profile.profile_id, table, row, key):
         for ref in refs_of_keys(opened, other, profile_id, keys):
             found.setdefault((kind, ref.profile_id, ref.track, ref.depth, ref.slice), Link(kind, ref))
+    if table == "collective" and row.get("sequence") is not None:
+        for ref in _members(opened, profile.profile_id, row):
+            found.setdefault(("collective", ref.profile_id, ref.track, ref.depth, ref.slice), Link("collective", ref))
     return list(found.values())
 
 
@@ -61,10 +68,8 @@ def _ends(
         yield "kernel", "kernel", profile_id, _keys(opened, "kernel", "kernel_id", f"{table}_id", profile_id, key)
     elif table == "comm_task" and row.get("collective_id") is not None:
         yield "collective", "collective", profile_id, [int(row["collective_id"])]
-    elif table == "collective":
-        if row.get("kernel_id") is not None:
-            yield "kernel", "kernel", profile_id, [int(row["kernel_id"])]
-        yield from _members(opened, profile_id, row)
+    elif table == "collective" and row.get("kernel_id") is not None:
+        yield "kernel", "kernel", profile_id, [int(row["kernel_id"])]
     if key != NO_KEY and table != "comm_task":
         yield from _arrows(opened, profile_id, table, key)
 
@@ -73,29 +78,28 @@ def _keys(opened: OpenRun, table: str, wanted: str, column: str, profile_id: int
     rows = opened.query(
         f"select {wanted} from {table} where profile_id = $profile and {column} = $key order by ts_ns limit {_AT_MOST}",
         {"profile": profile_id, "key": key},
+        of=profile_id,
     )
     return [int(found) for (found,) in rows if found is not None]
 
 
-def _members(opened: OpenRun, profile_id: int, row: dict[str, Any]) -> Iterator[tuple[str, str, int, list[int]]]:
+def _members(opened: OpenRun, profile_id: int, row: dict[str, Any]) -> Iterator[Ref]:
     """The same call of the same group on the other ranks."""
-    if row.get("sequence") is None:
-        return
     rows = opened.query(
         f"""
-        select profile_id, min(collective_id)
-        from collective
+        select profile_id, group_id, min(collective_id), arg_min(ts_ns, collective_id), arg_min(dur_ns, collective_id)
+        from {ACROSS}
         where group_id is not distinct from $group and op is not distinct from $op and sequence = $sequence
           and profile_id <> $profile
-        group by profile_id
+        group by profile_id, group_id
         order by profile_id
         limit {_MEMBERS}
         """,
         {"group": row["group_id"], "op": row["op"], "sequence": row["sequence"], "profile": profile_id},
     )
-    for member, collective in rows:
-        if collective is not None:
-            yield "collective", "collective", int(member), [int(collective)]
+    for member, group, collective, ts_ns, dur_ns in rows:
+        if member in opened.profiles and collective is not None:
+            yield from refs_of_rows(opened, _COLLECTIVES, int(member), [(None, group, collective, ts_ns, dur_ns)])
 
 
 def _arrows(opened: OpenRun, profile_id: int, table: str, key: int) -> Iterator[tuple[str, str, int, list[int]]]:
@@ -112,6 +116,7 @@ def _arrows(opened: OpenRun, profile_id: int, table: str, key: int) -> Iterator[
         limit {_AT_MOST}
         """,
         {"profile": profile_id, "table": table, "key": key},
+        of=profile_id,
     )
     for kind, other, far, leaves in rows:
         if far is None or other is None:

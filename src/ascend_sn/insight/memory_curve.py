@@ -109,7 +109,8 @@ def curve_routes(tables_of: Callable[[str], RunTables]) -> list[Route]:
         `points`.
         """
         given = dict(request.query_params)
-        found = tables_of(request.path_params["run"]).use(lambda run: curve_part(run, given))
+        profile = _number("profile", given.get("profile")) or 0
+        found = tables_of(request.path_params["run"]).use(lambda run: curve_part(run, given), of=profile)
         return Response(msgspec.json.encode(found), media_type="application/json")
 
     return [Route("/runs/{run}/memory-curve", curve, methods=["GET"])]

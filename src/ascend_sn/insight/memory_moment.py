@@ -164,7 +164,7 @@ def moment_routes(tables_of: Callable[[str], RunTables]) -> list[Route]:
         part = parameter(request, "part", "stacks")
         if form not in ("json", "csv") or part not in ("stacks", "segments"):
             raise ApiError(400, "bad_parameter", "format is json or csv, part is stacks or segments")
-        found = tables_of(request.path_params["run"]).use(lambda run: moment_of(run, profile, device, at))
+        found = tables_of(request.path_params["run"]).use(lambda run: moment_of(run, profile, device, at), of=profile)
         if form == "csv":
             name = f"memory_{part}.csv"
             headers = {"Content-Disposition": f'attachment; filename="{name}"'}

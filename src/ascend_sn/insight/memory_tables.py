@@ -82,6 +82,7 @@ MEMORY: Final = (
     ),
     PageTable(
         name="memory_peaks",
+        is_summed=True,
         uses=("memory_peak",),
         sql="""
             select * from {memory_peak}

@@ -56,7 +56,9 @@ def refs_of_keys(opened: OpenRun, table: str, profile_id: int, keys: Sequence[in
         if kind.table == table:
             named = f"({kind_query(kind)}) where key in (select unnest($keys))"
             rows = opened.query(
-                f'select "group", label, key, ts_ns, dur_ns from {named}', {"profile": profile_id, "keys": list(keys)}
+                f'select "group", label, key, ts_ns, dur_ns from {named}',
+                {"profile": profile_id, "keys": list(keys)},
+                of=profile_id,
             )
             found += refs_of_rows(opened, kind, profile_id, rows)
     return found

@@ -11,13 +11,17 @@ from typing import Any, Final, Literal, Protocol, TypeVar
 
 import msgspec
 
+from ascend_sn.analysis.opening import LOOKED_INTO_WHOLE, opened_for
+from ascend_sn.cluster.choice import as_fits
 from ascend_sn.errors import AscendSnError, StoreError, UsageError
 from ascend_sn.insight.answers import ApiError
 from ascend_sn.insight.class_lanes import class_lanes
+from ascend_sn.insight.ranks import OneByOne, Part, show_across
 from ascend_sn.insight.stand_ins import StandIns
 from ascend_sn.store import Location, Run, locate
 from ascend_sn.store.input import Input
 from ascend_sn.store.jobs import jobs_of, newest_job
+from ascend_sn.store.parquet import is_small
 from ascend_sn.store.timeline import TIMELINE_FOLDER, add_timeline, timeline_of
 from ascend_sn.store.timeline_files import ProfileMeta, TimelineFiles
 from ascend_sn.store.upgrade import load_manifest
@@ -79,23 +83,31 @@ class OpenRun:
     Attributes:
         id: Its letter: `a`, `b`, in the order of the command line.
         input: What the user named.
-        run: Its tables. `run.db` is used by one at a time, under `lock`; `query` needs none.
+        run: Its tables. They are the files of all profiles where the job is large.
         timeline: Its lanes.
         profiles: The profiles of the job that is shown, by id.
         job: Name of that job; None where there is one only.
-        lock: For analyses, which use `run.db`.
+        across: For questions about all profiles: `run`, or a large job by its summaries, some profiles in detail.
+        one_by_one: The profiles of a large job, each opened alone; None where `across` is `run`.
     """
 
-    def __init__(self, id: str, named: Input, run: Run, timeline: TimelineFiles, job: str | None) -> None:
+    def __init__(
+        self,
+        id: str,
+        named: Input,
+        run: Run,
+        timeline: TimelineFiles,
+        job: str | None,
+        summed: Run | None = None,
+    ) -> None:
         self.id = id
         self.input = named
         self.run = run
         self.timeline = timeline
         self.job = job
-        self.lock = threading.Lock()
-        # Other connections are made of one that runs nothing: that of a run may be busy for seconds.
-        self._idle = run.db.cursor()
-        self._making = threading.Lock()
+        self.across = Part(run if summed is None else summed)
+        self.one_by_one = None if summed is None else OneByOne(run)
+        show_across(self.across.run)
         self._once = threading.RLock()
         self._known: dict[str, Any] = {}
         shown = {profile.profile_id for profile in run.manifest.profiles if run.job in (None, profile.job)}
@@ -116,17 +128,30 @@ class OpenRun:
         """Where the time of each profile begins in its own clock, ns: API times count from there."""
         return {profile_id: profile.origin_ns for profile_id, profile in self.profiles.items()}
 
-    def query(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
-        """Return the rows of a query of ours; several may run at a time."""
-        return self.columns(sql, parameters)[1]
+    def query(
+        self, sql: str, parameters: Mapping[str, Any] | None = None, *, of: int | None = None
+    ) -> list[tuple[Any, ...]]:
+        """Return the rows of a query of ours, as `columns` does."""
+        return self.columns(sql, parameters, of=of)[1]
 
-    def columns(self, sql: str, parameters: Mapping[str, Any] | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Return names of columns and rows of a query of ours; several may run at a time."""
-        with self._making:
-            cursor = self._idle.cursor()
-        with cursor:
+    def columns(
+        self, sql: str, parameters: Mapping[str, Any] | None = None, *, of: int | None = None
+    ) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Return names of columns and rows of a query of ours; several may run at a time.
+
+        Args:
+            sql: The query.
+            parameters: Its parameters.
+            of: The only profile that it asks for, whose tables alone are then looked into; where it is None, the query
+                asks for `profile`, `step` or `collective_across`, which are at hand for all profiles.
+        """
+        with self.part(of).cursor() as cursor:
             cursor.execute(sql, dict(parameters) if parameters else None)
             return [column[0] for column in cursor.description or ()], cursor.fetchall()
+
+    def part(self, of: int | None) -> Part:
+        """Return what holds the tables of a profile, or, for None, of all."""
+        return self.across if of is None or self.one_by_one is None else self.one_by_one.opened(of)
 
     def profile(self, profile_id: int) -> ProfileMeta:
         """Return a profile.
@@ -249,7 +274,18 @@ class ServedRun:
         run = Run(location.folder, location.input, job=chosen)
         self._kept.callback(run.close)
         run.db.execute(f"set memory_limit = '{_MEMORY}'")
-        return OpenRun(self.id, location.input, run, timeline, chosen)
+        summed = self._summed(location, run, chosen)
+        return OpenRun(self.id, location.input, run, timeline, chosen, summed)
+
+    def _summed(self, location: Location, run: Run, job: str | None) -> Run | None:
+        """Open a large job by its summaries, making them first; None where all its rows are in memory anyway."""
+        shown = sum(job in (None, profile.job) for profile in run.manifest.profiles)
+        if shown <= LOOKED_INTO_WHOLE or is_small(run.row_count):
+            return None
+        summed = opened_for(location, job=job, mapping=as_fits, cache_dir=self._cache_dir, progress=self._note)
+        self._kept.callback(summed.close)
+        summed.db.execute(f"set memory_limit = '{_MEMORY}'")
+        return summed
 
     def _shown_with(self, stand_ins: StandIns, location: Location, job: str | None) -> OpenRun:
         """Open a copy with stand-ins, which is there as long as the server is."""

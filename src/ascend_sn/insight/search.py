@@ -147,7 +147,7 @@ def _by_arguments(
                 "how": "c" if pattern[1] == re.NOFLAG else "i",
             }
             inner = kind_query(kind) + f" and {condition}"
-            ((here,),) = opened.query(f"select count(*) from ({inner})", said)
+            ((here,),) = opened.query(f"select count(*) from ({inner})", said, of=profile.profile_id)
             if here and first < count + here and len(found) < limit:
                 rows = opened.query(
                     f"""
@@ -157,6 +157,7 @@ def _by_arguments(
                     limit {limit - len(found)} offset {max(first - count, 0)}
                     """,
                     said,
+                    of=profile.profile_id,
                 )
                 found += refs_of_rows(opened, kind, profile.profile_id, rows)
             count += int(here)

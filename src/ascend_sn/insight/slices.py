@@ -16,6 +16,7 @@ from ascend_sn.insight.answers import ApiError, answer, exact, integer, paramete
 from ascend_sn.insight.asked import track_of
 from ascend_sn.insight.links import Link, links_of
 from ascend_sn.insight.places import DRAWN_TABLES, Ref, key_at, ref_at, refs_of_keys
+from ascend_sn.insight.ranks import Part
 from ascend_sn.insight.runs import OpenRun, Served
 from ascend_sn.model.requests import REQUEST_DOMAIN
 from ascend_sn.store.timeline_files import NO_KEY, NO_PLACE, ProfileMeta, Track
@@ -144,7 +145,9 @@ def _row(opened: OpenRun, profile: ProfileMeta, track: Track, own: Ref, key: int
         condition += f" and coalesce({kind.name}, '') = $name"
         parameters["name"] = own.name
     names, rows = opened.columns(
-        f"select * from {kind.table} where profile_id = $profile and {condition} limit 1", parameters
+        f"select * from {kind.table} where profile_id = $profile and {condition} limit 1",
+        parameters,
+        of=profile.profile_id,
     )
     return dict(zip(names, rows[0], strict=True)) if rows else {}
 
@@ -158,6 +161,7 @@ def _arguments(opened: OpenRun, profile: ProfileMeta, track: Track, row: dict[st
         frames = opened.query(
             "select frames from stack where profile_id = $profile and stack_id = $stack limit 1",
             {"profile": profile.profile_id, "stack": row["stack_id"]},
+            of=profile.profile_id,
         )
         if frames and frames[0][0]:
             found["stack"] = _shown(frames[0][0])
@@ -166,6 +170,7 @@ def _arguments(opened: OpenRun, profile: ProfileMeta, track: Track, row: dict[st
         metrics = opened.query(
             "select metric, value from kernel_metric where profile_id = $profile and kernel_id = $key order by metric",
             {"profile": profile.profile_id, "key": key},
+            of=profile.profile_id,
         )
         found.update({str(metric): value for metric, value in metrics if value is not None})
     return found
@@ -175,14 +180,16 @@ def _stages(opened: OpenRun, profile: ProfileMeta, row: dict[str, Any]) -> dict[
     """What a request is made of."""
     if row.get("domain") != REQUEST_DOMAIN:
         return None
-    divided = opened.once("request stages", lambda: _divided(opened))
+    part = opened.part(profile.profile_id)
+    of = "" if part is opened.across else f" of {profile.profile_id}"
+    divided = opened.once(f"request stages{of}", lambda: _divided(part))
     found = divided.get(profile.profile_id)
     return None if found is None else found.of(int(row["ts_ns"]), int(row["dur_ns"]))
 
 
-def _divided(opened: OpenRun) -> dict[int, Divided]:
-    with opened.lock:
-        return divided_requests(opened.run.db)
+def _divided(part: Part) -> dict[int, Divided]:
+    with part.lock:
+        return divided_requests(part.run.db)
 
 
 def _shown(value: Any) -> Any:
@@ -197,6 +204,7 @@ def _step(opened: OpenRun, profile: ProfileMeta, own: Ref, row: dict[str, Any]) 
     rows = opened.query(
         f"select coalesce(step, step_id) from step where profile_id = $profile and {condition} limit 1",
         {"profile": profile.profile_id, **parameters},
+        of=profile.profile_id,
     )
     return int(rows[0][0]) if rows and rows[0][0] is not None else None
 

@@ -85,7 +85,7 @@ def static_memory_routes(tables_of: Callable[[str], RunTables]) -> list[Route]:
                 points=points,
             )  # fmt: skip
 
-        return answer(tables_of(request.path_params["run"]).use(found))
+        return answer(tables_of(request.path_params["run"]).use(found, of=profile))
 
     return [Route("/runs/{run}/static-memory-curve", curve, methods=["GET"])]
 

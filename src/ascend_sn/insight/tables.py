@@ -78,6 +78,8 @@ class PageTable(msgspec.Struct, frozen=True, kw_only=True):
         analysis: The analysis whose rows it shows; empty where `sql` makes them.
         sql: A query on the tables of a run, in which `{NAME}` stands for the rows of an analysis of `uses`.
         is_kept: Whether the rows are kept between two requests; large tables are read anew.
+        is_summed: Whether the summaries of a large job are enough for the query: it reads only `profile`, `step`,
+            `damage`, `coverage`, a rank's own rows of `comm_group_member`, and summarised analyses.
         needs: What the query needs; an analysis has needs of its own.
         columns: Columns in their order; those of `at_ns` become times from the begin of the profile.
         order: How rows are sorted unless the reader chooses; made of columns of the source.
@@ -95,6 +97,7 @@ class PageTable(msgspec.Struct, frozen=True, kw_only=True):
     sql: str = ""
     uses: tuple[str, ...] = ()
     is_kept: bool = True
+    is_summed: bool = False
     needs: tuple[Need, ...] = ()
     search: tuple[str, ...] = ()
     filters: tuple[Filter, ...] = ()

@@ -8,32 +8,29 @@ import tempfile
 from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import IO, Any, Final
+from weakref import WeakKeyDictionary
 
 import duckdb
 import msgspec
 
-from ascend_sn.analysis import worked_out
-from ascend_sn.analysis.registry import Missing, missing_needs
-from ascend_sn.errors import StoreError, UnknownNameError
+from ascend_sn.analysis import BY_NAME as ANALYSES
+from ascend_sn.analysis.registry import Missing, is_summarised
+from ascend_sn.errors import UnknownNameError
+from ascend_sn.insight.ranks import OneByOne, Part
 from ascend_sn.insight.tables import PageTable, Slices
 from ascend_sn.insight.tables_list import BY_NAME
 from ascend_sn.insight.tables_query import Asked, Shown, asked_of, query_of
+from ascend_sn.insight.tables_sources import Sources, unreadable
 from ascend_sn.model.printable import harmless
 from ascend_sn.store import Run
 
-__all__ = ["Answer", "RunTables"]
+__all__ = ["Answer", "LookedInto", "RunTables"]
 
 _MOST_LINES: Final = 1_000_000
 _BATCH: Final = 10_000
 _IN_MEMORY: Final = 8 << 20
 _BYTE_ORDER_MARK: Final = "\ufeff"
 _SAFE: Final = 1 << 53
-
-_ORIGIN: Final = "page_origin"
-_BEGINS: Final = (
-    "step", "operator", "host_call", "kernel", "collective", "comm_task", "memory_event", "memory_sample", "counter",
-    "span", "metric",
-)  # fmt: skip
 
 
 class Answer(msgspec.Struct, kw_only=True):
@@ -45,6 +42,7 @@ class Answer(msgspec.Struct, kw_only=True):
         rows: Values in the order of the columns; whole numbers beyond 2^53 are texts.
         row_count: Rows of the whole answer, of which `rows` are a part.
         slices: What the rows stand for on the timeline, with the columns of profile and key; null where nothing.
+        looked_into: Of how many profiles the rows are, where only some of a large job are looked into; else null.
         state: `collected`, else why there are no rows: `reason` in words, `turn_on` the option that collects it.
     """
 
@@ -53,27 +51,41 @@ class Answer(msgspec.Struct, kw_only=True):
     rows: list[list[Any]]
     row_count: int
     slices: dict[str, str] | None = None
+    looked_into: LookedInto | None = None
     state: str = "collected"
     reason: str = ""
     turn_on: str = ""
 
 
-class RunTables:
-    """The tables of a run: worked out one at a time, read by as many threads as ask."""
+class LookedInto(msgspec.Struct, frozen=True):
+    """Of how many profiles of a large job the rows are."""
 
-    def __init__(self, run: Run, lock: Lock, origins: Mapping[int, int] | None = None) -> None:
+    profiles: int
+    of: int
+
+
+class RunTables:
+    """The tables of a run: worked out one at a time, read by as many threads as ask.
+
+    Rows of a large job come from its summaries where these tell them; else from the tables of the profile that is
+    asked for, or of those that are looked into in detail, which the answer then says.
+    """
+
+    def __init__(
+        self, across: Part, origins: Mapping[int, int] | None = None, one_by_one: OneByOne | None = None
+    ) -> None:
         """Work nothing out yet.
 
         Args:
-            run: The run, which stays open.
-            lock: Held while its connection is used.
+            across: All profiles.
             origins: Begin of each profile, ns; where absent, that of its first record.
+            one_by_one: The profiles of a job that `across` knows by its summaries.
         """
-        self._run = run
-        self._lock = lock
+        self._across = across
         self._origins = origins
-        self._is_prepared = False
-        self._sources: dict[str, str | Missing] = {}
+        self._one_by_one = one_by_one
+        self._making = Lock()
+        self._sources: WeakKeyDictionary[Part, Sources] = WeakKeyDictionary()
 
     def answer(self, name: str, given: Mapping[str, str]) -> Answer:
         """Return a page of a table.
@@ -84,7 +96,8 @@ class RunTables:
         """
         table = _table(name)
         asked = self._asked(table, given)
-        cursor, source = self._source(table)
+        part = self._part(table, asked)
+        cursor, source = self._sources_of(part).rows(table)
         with cursor:
             if isinstance(source, Missing):
                 return _absent(table, source)
@@ -94,13 +107,14 @@ class RunTables:
                 rows = cursor.execute(limit, query.parameters).fetchall()
                 ((row_count,),) = cursor.execute(query.count, query.parameters).fetchall()
             except duckdb.Error as error:
-                raise _unreadable(self._run, error) from error
+                raise unreadable(part.run, error) from error
         return Answer(
             table=name,
             columns=query.columns,
             rows=[[_plain(value) for value in row] for row in rows],
             row_count=row_count,
             slices=_slices(table.slices, {column.name for column in query.columns}),
+            looked_into=self._looked_into(table, part),
         )
 
     def csv(self, name: str, given: Mapping[str, str]) -> IO[bytes]:
@@ -114,7 +128,8 @@ class RunTables:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         text.write(_BYTE_ORDER_MARK)
         writer = csv.writer(text, lineterminator="\n")
-        cursor, source = self._source(table)
+        part = self._part(table, asked)
+        cursor, source = self._sources_of(part).rows(table)
         with cursor:
             if isinstance(source, Missing):
                 writer.writerow(table.columns)
@@ -126,7 +141,7 @@ class RunTables:
                     while batch := cursor.fetchmany(_BATCH):
                         writer.writerows([harmless(cell) for cell in row] for row in batch)
                 except duckdb.Error as error:
-                    raise _unreadable(self._run, error) from error
+                    raise unreadable(part.run, error) from error
         text.detach()
         file.seek(0)
         return file
@@ -138,66 +153,39 @@ class RunTables:
                 raise UnknownNameError(name, str(profile), tuple(map(str, self._origins)), None)
         return asked
 
-    def use(self, work: Callable[[Run], Any]) -> Any:
-        """Work on the opened run while nobody else does."""
-        with self._lock:
-            return work(self._prepared())
+    def use(self, work: Callable[[Run], Any], *, of: int) -> Any:
+        """Work on a run in which a profile is, while nobody else does."""
+        part = self._across
+        if self._one_by_one is not None and (self._origins is None or of in self._origins):
+            part = self._one_by_one.opened(of)
+        return self._sources_of(part).use(work)
 
-    def _prepared(self) -> Run:
-        if not self._is_prepared:
-            _keep_origins(self._run, self._origins)
-            self._is_prepared = True
-        return self._run
+    def _part(self, table: PageTable, asked: Asked) -> Part:
+        """Return what holds the rows: everything, or the profiles that are asked for alone."""
+        chosen = [one for one in (asked.profile, asked.against) if one is not None]
+        if self._one_by_one is None or not chosen or self._is_summed(table):
+            return self._across
+        return self._one_by_one.opened(*chosen)
 
-    def _source(self, table: PageTable) -> tuple[duckdb.DuckDBPyConnection, str | Missing]:
-        """Return the rows of a table, and a cursor of its own to read them with: a long answer holds up nobody."""
-        with self._lock:
-            run = self._prepared()
-            if table.name not in self._sources:
-                try:
-                    self._sources[table.name] = _made_source(run, table)
-                except duckdb.Error as error:
-                    raise _unreadable(run, error) from error
-            return run.db.cursor(), self._sources[table.name]
+    def _is_summed(self, table: PageTable) -> bool:
+        """Say whether the summaries of a large job tell the rows of all its profiles."""
+        if not table.analysis:
+            return table.is_summed
+        with self._across.lock:
+            return is_summarised(ANALYSES[table.analysis], self._across.run.db)
 
+    def _looked_into(self, table: PageTable, part: Part) -> LookedInto | None:
+        detailed = part.run.detailed
+        if detailed is None or self._is_summed(table):
+            return None
+        profiles = len(part.run.manifest.profiles) if self._origins is None else len(self._origins)
+        return LookedInto(len(detailed), profiles)
 
-def _made_source(run: Run, table: PageTable) -> str | Missing:
-    if table.analysis:
-        found = worked_out(run, table.analysis)
-        if isinstance(found, Missing):
-            return found
-        rows = found.table(f"page_{table.name}_rows")
-    else:
-        missing = missing_needs(table.needs, run.db)
-        if missing is not None:
-            return missing
-        used: dict[str, str] = {}
-        for name in table.uses:
-            found = worked_out(run, name)
-            if isinstance(found, Missing):
-                return found
-            used[name] = found.table(f"page_rows_of_{name}")
-        rows = f"({table.sql.format_map(used)})" if used else f"({table.sql})"
-    sql = f"select * from {rows}"
-    if "profile_id" in table.columns:
-        sql = f"select rows.*, origin_ns from {rows} rows left join {_ORIGIN} using (profile_id)"
-    if not table.is_kept:
-        return f"({sql})"
-    run.db.execute(f"create or replace table page_{table.name} as {sql}")
-    return f"page_{table.name}"
-
-
-def _keep_origins(run: Run, origins: Mapping[int, int] | None) -> None:
-    if origins is None:
-        begins = " union all ".join(
-            f"select profile_id, min(ts_ns) as origin_ns from {name} group by profile_id" for name in _BEGINS
-        )
-        sql = f"select profile_id, min(origin_ns) as origin_ns from ({begins}) group by profile_id"
-        run.db.execute(f"create or replace table {_ORIGIN} as {sql}")
-        return
-    run.db.execute(f"create or replace table {_ORIGIN} (profile_id integer, origin_ns bigint)")
-    if origins:
-        run.db.executemany(f"insert into {_ORIGIN} values (?, ?)", list(origins.items()))
+    def _sources_of(self, part: Part) -> Sources:
+        with self._making:
+            if part not in self._sources:
+                self._sources[part] = Sources(part, self._origins)
+            return self._sources[part]
 
 
 def _table(name: str) -> PageTable:
@@ -223,7 +211,3 @@ def _slices(slices: Slices | None, shown: set[str]) -> dict[str, str] | None:
 
 def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, int) and abs(value) >= _SAFE else value
-
-
-def _unreadable(run: Run, error: duckdb.Error) -> StoreError:
-    return StoreError(run.path, f"a table cannot be read: {str(error).splitlines()[0]}")

@@ -52,6 +52,7 @@ OVERVIEW: Final = (
     ),
     PageTable(
         name="parallel_groups",
+        is_summed=True,
         sql="""
             select group_id, any_value(kind) as kind, max(group_size) as group_size,
                    bool_and(size_is_exact) as size_is_exact,
@@ -66,6 +67,7 @@ OVERVIEW: Final = (
     ),
     PageTable(
         name="rank_map",
+        is_summed=True,
         uses=("step_breakdown",),
         sql="""
             with spent as (
@@ -300,6 +302,7 @@ COMMUNICATION: Final = (
     ),
     PageTable(
         name="calls",
+        is_summed=True,
         uses=("collective_parts", "clock_offsets"),
         sql=f"""
             {_PLACED}
@@ -324,6 +327,7 @@ COMMUNICATION: Final = (
     ),
     PageTable(
         name="call_members",
+        is_summed=True,
         uses=("collective_parts", "clock_offsets"),
         sql=f"""
             {_PLACED}
@@ -413,6 +417,7 @@ COMMUNICATION: Final = (
 HEALTH: Final = (
     PageTable(
         name="damage",
+        is_summed=True,
         sql="select * from damage",
         columns=("profile_id", "rank", "file", "place", "kind", "severity", "count", "example"),
         order="severity, profile_id, file, kind",
@@ -421,6 +426,7 @@ HEALTH: Final = (
     ),
     PageTable(
         name="coverage",
+        is_summed=True,
         sql="select * from coverage",
         columns=("profile_id", "rank", "table_name", "column_name", "state", "reason", "turn_on"),
         order="state = 'collected', state, table_name, column_name nulls first, profile_id",
@@ -429,10 +435,12 @@ HEALTH: Final = (
     ),
     PageTable(
         name="profiles",
+        is_summed=True,
         sql="""
-            select *, (select count(*) from step where step.profile_id = profile.profile_id) as step_count,
-                   (select count(*) from kernel where kernel.profile_id = profile.profile_id) as kernel_count
+            select profile.*, coalesce(steps.row_count, 0) as step_count, coalesce(kernels.row_count, 0) as kernel_count
             from profile
+            left join (from page_row_count where table_name = 'step') steps using (profile_id)
+            left join (from page_row_count where table_name = 'kernel') kernels using (profile_id)
         """,
         columns=(
             "profile_id", "rank", "host", "pid", "device_kind", "device_id", "device_name", "format", "source",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
@@ -14,7 +13,7 @@ from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, Phases, median_phases, median_steps
 from ascend_sn.advisor.verdict import verdict
 from ascend_sn.analysis import Missing
-from ascend_sn.analysis.chosen_profiles import chosen_profiles
+from ascend_sn.analysis.opening import opened_for
 from ascend_sn.report.absence import absent
 from ascend_sn.report.assemble_cluster import cluster_section
 from ascend_sn.report.assemble_communication import communication_section
@@ -43,53 +42,11 @@ from ascend_sn.report.document import (
 )
 from ascend_sn.report.language import Language
 from ascend_sn.report.views import Selection
-from ascend_sn.store import Location, Run
-from ascend_sn.store.ingest import Progress
-from ascend_sn.store.mapping import Mapping, in_turn
-from ascend_sn.store.summaries import summaries_of
-from ascend_sn.store.upgrade import load_manifest
+from ascend_sn.store import Run
 
 __all__ = ["assemble", "opened_for"]
 
 _STEPS_LISTED: Final = 1_000
-_LOOKED_INTO_WHOLE: Final = 64
-"""Profiles up to which every one is looked into; as many as are replayed together."""
-
-
-def opened_for(
-    location: Location,
-    *,
-    job: str | None = None,
-    mapping: Mapping = in_turn,
-    cache_dir: Path | None = None,
-    progress: Progress | None = None,
-    details: bool = True,
-) -> Run:
-    """Open a run so that its document can be assembled.
-
-    A job of more than 64 profiles is known by their summaries; only some of the profiles are looked into, see
-    `analysis.chosen_profiles`.
-
-    Args:
-        location: Where the run is.
-        job: The job to open, where the input holds several.
-        mapping: How the summaries are worked out, where they are not there.
-        cache_dir: The cache; default as for `open_run`.
-        progress: Called while they are.
-        details: Whether some of many profiles are looked into; else their summaries alone are there.
-    """
-    profiles = load_manifest(location.folder).profiles
-    if sum(job in (None, profile.job) for profile in profiles) <= _LOOKED_INTO_WHOLE:
-        return Run(location.folder, location.input, job=job)
-    from ascend_sn.analysis.summaries import summarise
-
-    summaries = summaries_of(location, summarise, mapping=mapping, cache_dir=cache_dir, progress=progress)
-    known = Run(location.folder, location.input, job=job, summaries=summaries)
-    if not details:
-        return known
-    with known:
-        chosen = chosen_profiles(known)
-    return Run(location.folder, location.input, job=job, profiles=chosen, summaries=summaries)
 
 
 def assemble(run: Run, language: Language, selection: Selection | None = None) -> Document:

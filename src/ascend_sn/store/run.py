@@ -89,9 +89,9 @@ class Run:
             if summaries is not None and profiles is None:
                 show_table(self.db, table, [])
                 continue
-            files = sorted(path.absolute().glob(f"{name}/profile=*/part-*.parquet"))
-            if is_part:
-                files = [file for file in files if int(file.parent.name.partition("=")[2]) in {*visible, WHOLE_INPUT}]
+            # Of a thousand profiles, only the folders of those that are shown are looked into.
+            folders = [f"profile={one}" for one in (*visible, WHOLE_INPUT)] if is_part else ["profile=*"]
+            files = sorted(file for one in folders for file in path.absolute().glob(f"{name}/{one}/part-*.parquet"))
             self.files[name] = files
             try:
                 show_table(self.db, table, files, self.assumed_ranks, in_memory=is_small(self.row_count))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from duckdb import DuckDBPyConnection
 from starlette.testclient import TestClient
 
@@ -16,7 +18,7 @@ from ascend_sn.model.manifest import MANIFEST_NAME, RUN_FORMAT, RUN_VERSION, Man
 from ascend_sn.model.tables import BY_NAME
 from ascend_sn.store.input import Input
 
-__all__ = ["NoDocuments", "client_of", "opened_of", "write_run"]
+__all__ = ["NoDocuments", "as_large_jobs", "client_of", "opened_of", "write_run"]
 
 
 def write_run(db: DuckDBPyConnection, folder: Path) -> Path:
@@ -99,3 +101,14 @@ class ApiClient:
 def client_of(db: DuckDBPyConnection, folder: Path) -> ApiClient:
     """A client of a server over drawn tables."""
     return ApiClient(opened_of(write_run(db, folder / "run"), folder / "cache"))
+
+
+@contextmanager
+def as_large_jobs(*, looked_into: int = 1) -> Iterator[None]:
+    """Open runs as jobs of more ranks than are looked into whole, whatever their size; so many ranks in detail."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("ascend_sn.insight.runs", "ascend_sn.analysis.opening"):
+            patch.setattr(f"{module}.LOOKED_INTO_WHOLE", 0)
+        patch.setattr("ascend_sn.insight.runs.is_small", lambda _rows: False)
+        patch.setattr("ascend_sn.analysis.opening.LOOKED_INTO", looked_into)
+        yield

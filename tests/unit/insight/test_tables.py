@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from ascend_sn.errors import UnknownNameError, UsageError
+from ascend_sn.insight.ranks import Part
 from ascend_sn.insight.tables import unit_of
 from ascend_sn.insight.tables_answer import RunTables
 from ascend_sn.insight.tables_list import PAGE_TABLES
@@ -35,7 +35,7 @@ def tables(tmp_path: Path) -> Tables:
 
     def written(db: DuckDBPyConnection) -> RunTables:
         folder = write_run(db, tmp_path / f"run-{len(list(tmp_path.iterdir()))}")
-        return RunTables(Run(folder, Input.of(folder)), Lock())
+        return RunTables(Part(Run(folder, Input.of(folder))))
 
     return written
 
@@ -239,7 +239,7 @@ def test_every_table_answers_or_says_what_is_missing(sample: str) -> None:
     from ascend_sn.store import open_run
 
     with open_run(shared_path("data", *sample.split("/"))) as run:
-        found = RunTables(run, Lock())
+        found = RunTables(Part(run))
         answers = {table.name: found.answer(table.name, {"count": "3"}) for table in PAGE_TABLES}
         for table in PAGE_TABLES:
             if table.keys and answers[table.name].row_count:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.insight.viewport import BLOCK, COLUMNS
 from tests.timeline import empty_tables, insert, timeline
-from tests.unit.insight.drawn_runs import ApiClient, client_of
+from tests.unit.insight.drawn_runs import ApiClient, as_large_jobs, client_of
 from tests.unit.report.drawn import add_rank
 
 ORIGIN = 1_700_000_000_000_000_000
@@ -51,9 +52,10 @@ def two_ranks() -> DuckDBPyConnection:
     return db
 
 
-@pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory) -> ApiClient:
-    return client_of(two_ranks(), tmp_path_factory.mktemp("drawn"))
+@pytest.fixture(scope="module", params=["few ranks", "many ranks"])
+def api(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ApiClient:
+    with as_large_jobs() if request.param == "many ranks" else nullcontext():
+        return client_of(two_ranks(), tmp_path_factory.mktemp("drawn"))
 
 
 def decoded(content: bytes) -> tuple[np.ndarray[Any, Any], dict[str, list[float]]]:

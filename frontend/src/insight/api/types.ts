@@ -17,6 +17,8 @@ export interface TableAnswer {
   rows: Value[][];
   row_count: number;
   slices: { table: string; profile: string; key: string } | null;
+  /** Of how many ranks of a large job the rows are; null where of all that were asked for. */
+  looked_into: { profiles: number; of: number } | null;
   state: string;
   reason: string;
   turn_on: string;

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useDocument } from "../api/document";
 import type { Document } from "../api/types";
+import { Pending } from "./pending";
 import { Notice } from "../shell/notice";
 import { t } from "../shell/words";
 
@@ -18,7 +19,7 @@ export function DocumentPage({ name, children }: { name: string; children: (docu
   const { value, error, again } = useDocument();
   return (
     <Page name={name}>
-      {error ? <Notice error={error} again={again} /> : value ? children(value) : <p class="soft pending" role="status">{t("session.analysing")}</p>}
+      {error ? <Notice error={error} again={again} /> : value ? children(value) : <Pending text={t("session.analysing")} />}
     </Page>
   );
 }

@@ -10,6 +10,7 @@ import { t } from "../shell/words";
 import { Absent } from "./absent";
 import { cellText, columnText, differenceText, isNumeric, wordText } from "./cells";
 import { TimelineLink } from "./links";
+import { Pending } from "./pending";
 
 const PAGE_ROWS = 25;
 const SEARCH_PAUSE_MS = 250;
@@ -66,7 +67,7 @@ function AskedTable({ run, name, title, query = {}, without = [], rows = PAGE_RO
   const path = runPath(run, `tables/${name}`);
   const { value, error, loading, again } = useAsked<TableAnswer>(path, { ...asked, from: from || null, count: rows });
   if (error) return <Notice error={error} again={again} />;
-  if (!value) return <p class="soft pending" role="status">{t("table.loading")}</p>;
+  if (!value) return <Pending text={t("table.loading")} />;
   if (value.state !== "collected") return <Absent why={value} />;
   if (value.row_count === 0 && !contains && !typed) return <p class="soft">{t("table.empty")}</p>;
   const shown = value.columns.map((column, at) => ({ ...column, at })).filter((column) => column.unit !== "id" && !without.includes(column.name) && !isEmpty(value, column.name));
@@ -114,6 +115,7 @@ function AskedTable({ run, name, title, query = {}, without = [], rows = PAGE_RO
         </table>
         {value.rows.length === 0 && <p class="soft empty">{t("table.no-match")}</p>}
       </div>
+      {value.looked_into && <p class="note looked-into">{t("table.looked-into", { shown: value.looked_into.profiles, count: value.looked_into.of })}</p>}
       {value.row_count > rows && <Pages from={from} rows={rows} count={value.row_count} go={setFrom} title={title} />}
     </div>
   );

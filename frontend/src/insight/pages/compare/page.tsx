@@ -8,6 +8,7 @@ import type { Comparison, Contribution, Judgement } from "../../api/types";
 import { Card, Legend } from "../../controls/card";
 import { ChartView } from "../../controls/chart";
 import { Page } from "../../controls/page";
+import { Pending } from "../../controls/pending";
 import { RowsTable } from "../../controls/rows-table";
 import { Notice } from "../../shell/notice";
 import { change, href, parameters, text } from "../../shell/router";
@@ -45,7 +46,7 @@ export function ComparePage() {
         </section>
       )}
       {Boolean(error) && <Notice error={error} again={again} />}
-      {ready && !value && !error && <p class="soft pending" role="status">{t("compare-page.comparing")}</p>}
+      {ready && !value && !error && <Pending text={t("compare-page.comparing")} />}
       {value && <Compared value={value} />}
       {session.value?.history && <TrendCard />}
     </Page>
