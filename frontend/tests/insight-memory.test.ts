@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { blockQuery } from "../src/insight/pages/memory/block-query";
 import { neighbour, shortName } from "../src/insight/pages/memory/nested";
 
 const part = (depth: number, offset_bytes: number, held_bytes: number) => ({ name: "", depth, offset_bytes, held_bytes, block_count: 1 });
@@ -15,4 +16,15 @@ describe("keys in nested parts", () => {
 describe("frames in little room", () => {
   it("keep function, file and line", () => expect(shortName("/a/b/net.py(12): forward")).toBe("forward net.py:12"));
   it("are left alone where they are none", () => expect(shortName("aten::mm")).toBe("aten::mm"));
+});
+
+
+describe("blocks of a range", () => {
+  it("are held in it at some time", () => expect(blockQuery("alive", 1, 2, 9)).toEqual({ alive_from_ns: 1, alive_to_ns: 2 }));
+  it("are held at a moment that is a range of no length", () => expect(blockQuery("moment", 1, 2, 9)).toEqual({ alive_from_ns: 9, alive_to_ns: 9 }));
+  it("came and went in it", () => expect(blockQuery("inside", 1, 2, 9)).toEqual({ made_from_ns: 1, made_to_ns: 2, freed_from_ns: 1, freed_to_ns: 2 }));
+  it("were released at all where the range is open", () => {
+    expect(blockQuery("freed", null, null, null)["freed_to_ns"]).toBe(Number.MAX_SAFE_INTEGER);
+    expect(blockQuery("inside", null, null, null)["freed_to_ns"]).toBe(Number.MAX_SAFE_INTEGER);
+  });
 });

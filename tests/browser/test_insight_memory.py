@@ -72,6 +72,42 @@ def test_a_chosen_moment_has_its_own_gaps(chromium: Any, snapshot: str) -> None:
         said(found, "16.0 MiB of it free, the longest free range 12.0 MiB")
 
 
+def sizes(found: Any) -> list[str]:
+    region = found.page.get_by_role("table", name="Blocks", exact=True)
+    region.locator("tbody tr").first.wait_for(timeout=30_000)
+    return [row.locator("td").filter(has_text="MiB").inner_text() for row in region.locator("tbody tr").all()]
+
+
+def test_a_block_opens_its_stack_and_closes_it_by_key(chromium: Any, snapshot: str) -> None:
+    with visited(chromium, snapshot, "#/memory") as found:
+        assert sizes(found) == ["12.0 MiB", "4.00 MiB"]
+        found.page.get_by_role("button", name="Stack").first.press("Enter")
+        stack = found.page.get_by_role("region", name="Call stack of the block")
+        stack.wait_for(timeout=30_000)
+
+        lines = stack.locator("pre").inner_text().splitlines()
+        assert [line.rpartition(" ")[2] for line in lines] == ["attention", "forward", "main"]
+        found.page.keyboard.press("Escape")
+        stack.wait_for(state="detached", timeout=30_000)
+        assert not found.errors
+
+
+@pytest.mark.parametrize(("place", "expected"), [("&at=4", ["4.00 MiB"]), ("", ["12.0 MiB", "4.00 MiB"])])
+def test_blocks_of_a_moment_are_those_held_then(chromium: Any, snapshot: str, place: str, expected: list[str]) -> None:
+    with visited(chromium, snapshot, f"#/memory?blocks=moment{place}") as found:
+        assert sizes(found) == expected
+
+
+def test_blocks_that_came_and_went_in_the_range_are_told_apart(chromium: Any, snapshot: str) -> None:
+    with visited(chromium, snapshot, "#/memory") as found:
+        sizes(found)
+        found.page.get_by_role("button", name="Allocated and released").click()
+
+        found.page.wait_for_function("() => location.hash.includes('blocks=inside')")
+        found.page.get_by_role("table", name="Blocks", exact=True).get_by_text("4.00 MiB").wait_for(state="detached")
+        assert sizes(found) == ["12.0 MiB"]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
     chromium: Any, axe: str, snapshot: str, scheme: str
@@ -80,6 +116,7 @@ def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
         said(found, "16.0 MiB in 2 blocks")
         for summary in found.page.locator("details summary").all():
             summary.click()
+        found.page.get_by_role("button", name="Stack").first.click()
         found.page.evaluate(axe)
         told = found.page.evaluate("async () => (await axe.run(document)).violations")
 

@@ -14,7 +14,7 @@ _COMPONENT: Final = Filter("component", "text", "component = $component")
 _BLOCKS: Final = """
     with events as (
         select profile_id, rank, kind, ts_ns, size_bytes, address, coalesce(device, 'device') as device, stream,
-               operator_id, operator_name,
+               operator_id, operator_name, stack_id,
                row_number() over (partition by profile_id order by ts_ns, kind desc) as place
         from memory_event
         where kind in ('alloc', 'free')
@@ -26,23 +26,35 @@ _BLOCKS: Final = """
     )
     select paired.profile_id, paired.rank, coalesce(operator_name, operator.name) as operator_name, device,
            paired.stream, address, size_bytes, ts_ns, freed_ts_ns, freed_ts_ns - ts_ns as held_ns, place,
-           operator.module
+           operator.module, coalesce(paired.stack_id, operator.stack_id) as stack_id
     from paired
-    left join (select profile_id, operator_id, name, module from operator) operator using (profile_id, operator_id)
+    left join (select profile_id, operator_id, name, module, stack_id from operator) operator
+        using (profile_id, operator_id)
     where kind = 'alloc'
+"""
+
+_FRAMES: Final = """
+    left join (select profile_id, stack_id, frames, split_part(frames, chr(10), 1) as site from stack) stack
+        using (profile_id, stack_id)
+"""
+_IN_FRAMES: Final = """
+    coalesce((profile_id, stack_id) in (
+        select (profile_id, stack_id) from stack where contains(lower(frames), lower($contains))), false)
 """
 
 MEMORY: Final = (
     PageTable(
         name="memory_blocks",
         sql=_BLOCKS,
+        joined=_FRAMES,
         needs=(Need("memory_event"),),
         columns=(
             "profile_id", "rank", "operator_name", "module", "device", "size_bytes", "ts_ns", "freed_ts_ns", "held_ns",
-            "stream", "address",
+            "stream", "address", "site", "frames",
         ),
         order="size_bytes desc, profile_id, place",
-        search=("operator_name", "module", "device"),
+        search=("operator_name", "module", "device", "address", "stream"),
+        search_also=_IN_FRAMES,
         filters=(
             Filter("alive_from_ns", "integer", "(freed_ts_ns is null or freed_ts_ns > $alive_from_ns + origin_ns)"),
             Filter("alive_to_ns", "integer", "ts_ns <= $alive_to_ns + origin_ns"),

@@ -84,6 +84,8 @@ class PageTable(msgspec.Struct, frozen=True, kw_only=True):
         columns: Columns in their order; those of `at_ns` become times from the begin of the profile.
         order: How rows are sorted unless the reader chooses; made of columns of the source.
         search: Columns in which a text is looked for.
+        search_also: A further place to look for it: a condition in SQL on `$contains`.
+        joined: A join that adds columns to the rows that are shown, as long texts that are not kept with each row.
         filters: Further parameters; conditions also see `origin_ns`, the begin of the row's profile.
         slices: The slices of the rows, for "show on timeline".
         keys: What rows of two ranks have in common; tables with keys are merged over ranks, or compared.
@@ -100,6 +102,8 @@ class PageTable(msgspec.Struct, frozen=True, kw_only=True):
     is_summed: bool = False
     needs: tuple[Need, ...] = ()
     search: tuple[str, ...] = ()
+    search_also: str = ""
+    joined: str = ""
     filters: tuple[Filter, ...] = ()
     slices: Slices | None = None
     keys: tuple[str, ...] = ()

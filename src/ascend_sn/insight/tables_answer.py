@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import IO, Any, Final
 from weakref import WeakKeyDictionary
@@ -31,6 +31,7 @@ _BATCH: Final = 10_000
 _IN_MEMORY: Final = 8 << 20
 _BYTE_ORDER_MARK: Final = "\ufeff"
 _SAFE: Final = 1 << 53
+_STACKS: Final = "frames"
 
 
 class Answer(msgspec.Struct, kw_only=True):
@@ -120,7 +121,8 @@ class RunTables:
     def csv(self, name: str, given: Mapping[str, str]) -> IO[bytes]:
         """Return all rows of a table as CSV, a million at most, in a file that vanishes when it is closed.
 
-        No cell begins like a formula of a spreadsheet. Raises what `answer` raises.
+        No cell begins like a formula of a spreadsheet; frames of a stack are parted by bars. Raises what `answer`
+        raises.
         """
         table = _table(name)
         asked = self._asked(table, given)
@@ -135,11 +137,13 @@ class RunTables:
                 writer.writerow(table.columns)
             else:
                 query = query_of(table, source, asked)
-                writer.writerow([column.name for column in query.columns])
+                names = [column.name for column in query.columns]
+                stacks = [at for at, column in enumerate(names) if column == _STACKS]
+                writer.writerow(names)
                 try:
                     cursor.execute(f"{query.rows} limit {_MOST_LINES}", query.parameters)
                     while batch := cursor.fetchmany(_BATCH):
-                        writer.writerows([harmless(cell) for cell in row] for row in batch)
+                        writer.writerows(map(harmless, _in_one_line(row, stacks)) for row in batch)
                 except duckdb.Error as error:
                     raise unreadable(part.run, error) from error
         text.detach()
@@ -207,6 +211,14 @@ def _slices(slices: Slices | None, shown: set[str]) -> dict[str, str] | None:
     if slices is None or not {"profile_id", slices.key} <= shown:
         return None
     return {"table": slices.table, "profile": "profile_id", "key": slices.key}
+
+
+def _in_one_line(row: tuple[Any, ...], stacks: Sequence[int]) -> Sequence[Any]:
+    return (
+        row
+        if not stacks
+        else [cell.replace("\n", " | ") if at in stacks and cell is not None else cell for at, cell in enumerate(row)]
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -114,9 +114,9 @@ def query_of(table: PageTable, source: str, asked: Asked) -> Query:
     conditions = [one.condition for one in table.filters if one.name in asked.filters]
     if asked.contains and table.search:
         parameters["contains"] = asked.contains
-        conditions.append(
-            "(" + " or ".join(f"contains(lower({_quoted(one)}), lower($contains))" for one in table.search) + ")"
-        )
+        places = [f"contains(lower({_quoted(one)}), lower($contains))" for one in table.search]
+        places += [table.search_also] if table.search_also else []
+        conditions.append(f"({' or '.join(places)})")
     if asked.against is not None:
         parameters |= {"profile": asked.profile, "against": asked.against}
         body, names, order = _compared(table, source, conditions)
@@ -143,7 +143,8 @@ def _plain(table: PageTable, source: str, conditions: list[str]) -> tuple[str, l
         f"{_quoted(name)} - origin_ns as {_quoted(name)}" if unit_of(name) == "at_ns" else _quoted(name)
         for name in table.columns
     ]
-    return f"select {', '.join(chosen)} from {source} source{_where(conditions)}", list(table.columns), table.order
+    rows = f"{source} source {table.joined}".rstrip()
+    return f"select {', '.join(chosen)} from {rows}{_where(conditions)}", list(table.columns), table.order
 
 
 def _merged(table: PageTable, source: str, conditions: list[str]) -> tuple[str, list[str], str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.timeline import empty_tables
+from tests.timeline import empty_tables, insert
 from tests.unit.analysis.test_memory_moment import recorded
 from tests.unit.insight.drawn_runs import ApiClient, client_of
 from tests.unit.report.drawn import add_rank
@@ -44,6 +44,41 @@ def test_the_same_as_csv(api: ApiClient) -> None:
     assert found.text.lstrip("\ufeff").splitlines() == [
         "address,stream,size_bytes,free_bytes,largest_free_bytes,block_count", "1000,7,1000,700,400,2"
     ]  # fmt: skip
+
+
+def blocks(api: ApiClient, **given: object) -> list[tuple[object, ...]]:
+    found = api.get("tables/memory_blocks", **given)
+    names = [column["name"] for column in found["columns"]]
+    shown = [names.index(name) for name in ("address", "size_bytes", "site", "frames")]
+    return [tuple(row[at] for at in shown) for row in found["rows"]]
+
+
+def test_every_block_has_its_stack(api: ApiClient) -> None:
+    assert blocks(api, sort="ts_ns") == [
+        ("1000", 300, "layer", "layer\nforward\nmain"),
+        ("1300", 200, "backward", "backward\nmain"),
+        ("1500", 100, "layer", "layer\nforward\nmain"),
+    ]
+
+
+@pytest.mark.parametrize(("text", "sizes"), [("FORWARD", [300, 100]), ("backward", [200]), ("1300", [200]), ("no", [])])
+def test_blocks_are_found_by_any_frame_of_their_stacks(api: ApiClient, text: str, sizes: list[int]) -> None:
+    assert [size for _, size, _, _ in blocks(api, contains=text)] == sizes
+
+
+def test_a_block_without_a_stack_has_that_of_its_operator(tmp_path: Path) -> None:
+    db = recorded()
+    add_rank(db, 0)
+    insert(db, "operator", profile_id=0, operator_id=5, name="aten::mm", stack_id=1, ts_ns=9, dur_ns=1)
+    insert(db, "memory_event", profile_id=0, ts_ns=9, kind="alloc", address="1", size_bytes=999, operator_id=5)
+
+    assert blocks(client_of(db, tmp_path), contains="aten::mm") == [("1", 999, "backward", "backward\nmain")]
+
+
+def test_stacks_are_one_line_in_csv(api: ApiClient) -> None:
+    found = api.http.get("/api/v1/runs/a/tables/memory_blocks?format=csv&sort=ts_ns")
+
+    assert found.text.splitlines()[1].endswith(",layer,layer | forward | main")
 
 
 def test_a_run_without_memory_says_so(tmp_path: Path) -> None:

@@ -189,6 +189,9 @@ def memory_run() -> DuckDBPyConnection:
         ({"alive_from_ns": "35", "alive_to_ns": "40"}, [20, 10]),
         ({"made_from_ns": "5", "made_to_ns": "25"}, [30, 20]),
         ({"freed_from_ns": "25", "freed_to_ns": "60"}, [30, 10]),
+        ({"made_from_ns": "5", "made_to_ns": "40", "freed_from_ns": "5", "freed_to_ns": "40"}, [30]),
+        ({"alive_from_ns": "30", "alive_to_ns": "30"}, [20, 10]),  # one is freed at the moment: gone
+        ({"alive_from_ns": "60", "alive_to_ns": "60"}, [40, 20]),  # one is allocated at the moment: there
     ],
 )
 def test_blocks_live_from_their_allocation_to_their_free(

@@ -25,7 +25,7 @@ export interface ServerTableProps {
   without?: readonly string[];
   rows?: number;
   /** A row that leads to more of the page. */
-  pick?: { label: string; act: (row: Row) => void; chosen?: (row: Row) => boolean } | undefined;
+  pick?: { label: string; act: (row: Row) => void; chosen?: (row: Row) => boolean; fits?: (row: Row) => boolean } | undefined;
   searchable?: boolean;
   children?: ComponentChildren;
 }
@@ -71,6 +71,8 @@ function AskedTable({ run, name, title, query = {}, without = [], rows = PAGE_RO
   if (value.state !== "collected") return <Absent why={value} />;
   if (value.row_count === 0 && !contains && !typed) return <p class="soft">{t("table.empty")}</p>;
   const shown = value.columns.map((column, at) => ({ ...column, at })).filter((column) => column.unit !== "id" && !without.includes(column.name) && !isEmpty(value, column.name));
+  const fits = (values: readonly Value[]): boolean => pick !== undefined && (pick.fits?.(rowOf(value.columns, values)) ?? true);
+  const picks = value.rows.some(fits);
   const turn = (column: Column): void => {
     const falling = isNumeric(column.unit);
     setSort((before) => (before?.column === column.name ? (before.descending === falling ? { column: column.name, descending: !falling } : null) : { column: column.name, descending: falling }));
@@ -95,7 +97,7 @@ function AskedTable({ run, name, title, query = {}, without = [], rows = PAGE_RO
                   <button type="button" class="sort" onClick={() => turn(column)}>{columnText(column.name)}</button>
                 </th>
               ))}
-              {pick && <th scope="col"><span class="unseen">{pick.label}</span></th>}
+              {pick && picks && <th scope="col"><span class="unseen">{pick.label}</span></th>}
               {value.slices && <th scope="col"><span class="unseen">{t("link.timeline")}</span></th>}
             </tr>
           </thead>
@@ -106,7 +108,7 @@ function AskedTable({ run, name, title, query = {}, without = [], rows = PAGE_RO
               return (
                 <tr key={number} class={chosen ? "chosen" : ""}>
                   {shown.map((column) => <Cell key={column.name} column={column} value={values[column.at]} />)}
-                  {pick && <td class="act"><button type="button" aria-pressed={chosen} onClick={() => pick.act(row)}>{pick.label}</button></td>}
+                  {pick && picks && <td class="act">{fits(values) && <button type="button" aria-pressed={chosen} onClick={() => pick.act(row)}>{pick.label}</button>}</td>}
                   {value.slices && <td class="act"><RowLink answer={value} row={row} name={firstText(row, shown)} /></td>}
                 </tr>
               );

@@ -1,21 +1,21 @@
-/** A curve that is zoomed, and the blocks of the range that is then in sight. */
+/** A curve that is zoomed, and the blocks of the range that is then in sight, or of a moment. */
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { LinesChart } from "../../../report/data";
 import { quantityText } from "../../../text/quantities";
 import { useAsked } from "../../api/asked";
-import { type Query, runPath } from "../../api/client";
+import { runPath } from "../../api/client";
 import type { CurvePart, Profile, TableAnswer } from "../../api/types";
-import { Card, Choice, Legend } from "../../controls/card";
+import { Card, Legend } from "../../controls/card";
 import { ChartView } from "../../controls/chart";
 import { columnText } from "../../controls/cells";
 import { profileText } from "../../controls/rank-select";
-import { type Row, ServerTable, rowOf } from "../../controls/server-table";
-import { change, number, oneOf, parameters, text } from "../../shell/router";
+import { type Row, rowOf } from "../../controls/server-table";
+import { change, number, parameters, text } from "../../shell/router";
 import { t } from "../../shell/words";
+import { BlockTable } from "./blocks";
 
 const LINES = ["allocated", "reserved", "active"] as const;
-const MODES = ["alive", "made", "freed"] as const;
 const SETTLED_MS = 350;
 const CURVES = 500;
 
@@ -33,7 +33,7 @@ export function useCurves(run: string, rank: number | null): Curves {
 }
 
 export function CurveCard({ run, profiles, curves: { all: curves, chosen } }: { run: string; profiles: readonly Profile[]; curves: Curves }) {
-  const given = parameters({ from: number(), to: number(), blocks: oneOf(...MODES) });
+  const given = parameters({ from: number(), to: number() });
   const profile = chosen ? Number(chosen["profile_id"]) : null;
   const component = chosen ? String(chosen["component"]) : "";
   const range = { from_ns: given.from, to_ns: given.to };
@@ -67,15 +67,9 @@ export function CurveCard({ run, profiles, curves: { all: curves, chosen } }: { 
       {chart && <Legend parts={(chart.groups[0]?.lines ?? []).map((line) => ({ kind: line.kind, label: line.label }))} />}
       {chart && <ChartView chart={chart} title={`${t("memory-page.curve")} ${component}`} height={320} onZoom={zoom} />}
       {curve && <p class="note">{t("memory-page.points", { shown: curve.at_ns.length, count: curve.recorded })}</p>}
-      <h3>{t("memory-page.blocks")}</h3>
-      <Choice label={t("memory-page.blocks")} choices={MODES.map((mode) => [mode, t(`memory-page.${mode}`)] as const)} value={given.blocks} choose={(mode) => change({ blocks: mode })} />
-      <ServerTable run={run} name="memory_blocks" title={t("memory-page.blocks")} query={{ profile, ...blockQuery(given.blocks, given.from, given.to) }} rows={15} />
+      <BlockTable run={run} profile={profile} peak={typeof chosen?.["peak_ts_ns"] === "number" ? chosen["peak_ts_ns"] : null} />
     </Card>
   );
-}
-
-function blockQuery(mode: (typeof MODES)[number], from: number | null, to: number | null): Query {
-  return { [`${mode}_from_ns`]: from, [`${mode}_to_ns`]: to };
 }
 
 function keyOf(row: Row): string {

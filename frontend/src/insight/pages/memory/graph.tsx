@@ -23,7 +23,7 @@ export function GraphCard({ run, profiles, rank }: { run: string; profiles: read
   const { value } = useAsked<TableAnswer>(runPath(run, "tables/static_graphs"), { profile: rank, count: GRAPHS });
   const graphs = useMemo(() => (value ? value.rows.map((values) => rowOf(value.columns, values)) : []), [value]);
   const chosen = graphs.find((row) => keyOf(row) === given.graph) ?? graphs[0];
-  if (!value) return null;
+  if (!value || value.state === "missing") return null; // the source knows no compiled graphs
   if (value.state !== "collected" || !chosen) return <Card title={t("graph-memory.title")}><Absent why={value.state === "collected" ? { state: "empty" } : value} /></Card>;
   return (
     <Card title={t("graph-memory.title")} note={t("graph-memory.note")}>
