@@ -8,6 +8,7 @@ import numpy as np
 from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import intersect, subtract, union
+from ascend_sn.analysis.memory_curves import ENDS
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
 
@@ -39,7 +40,8 @@ _TYPES: Final = {
 def fragmentation(db: DuckDBPyConnection) -> Result:
     """Hold reserved against allocated memory at the peak of the reserved memory.
 
-    Of all moments with the most reserved, the one with the most allocated counts. At the first failed request, the free
+    Of all moments with the most reserved, the one with the most allocated counts. A single sample of a device with
+    events is no curve: its events count. At the first failed request, the free
     blocks are what no live allocation covers of the live segments; they are known where addresses and segments were
     recorded from the start.
 
@@ -55,17 +57,22 @@ def fragmentation(db: DuckDBPyConnection) -> Result:
         framework's pools, on the row of the pools; null where the process was not recorded); by profile and
         reserved_bytes.
     """
-    found = db.execute("""
-        with levels as (
+    found = db.execute(f"""
+        with {ENDS},
+        sampled as (
             select profile_id, rank, component, ts_ns, reserved_bytes, allocated_bytes
             from memory_sample
             where reserved_bytes > 0 and allocated_bytes is not null
+              and (profile_id, component) not in (select (profile_id, component) from ends)
+        ),
+        levels as (
+            select * from sampled
             union all
             select profile_id, rank, coalesce(device, 'device'), ts_ns, reserved_bytes, allocated_bytes
             from memory_event
             where reserved_bytes > 0 and allocated_bytes is not null
-              and profile_id not in (
-                  select profile_id from memory_sample where reserved_bytes > 0 and allocated_bytes is not null)
+              and (profile_id not in (select profile_id from sampled)
+                   or (profile_id, coalesce(device, 'device')) in (select (profile_id, component) from ends))
         )
         select profile_id, any_value(rank), component,
                arg_max(ts_ns, (reserved_bytes, allocated_bytes, -ts_ns)),

@@ -12,10 +12,23 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.model.rows import Int64
 from ascend_sn.model.trace_schema import RESIDENT_COUNTER
 
-__all__ = ["PROCESS", "MemoryCurve", "memory_curves"]
+__all__ = ["ENDS", "PROCESS", "MemoryCurve", "memory_curves"]
 
 PROCESS: Final = "process"
 """Component that stands for the resident memory of the process."""
+
+ENDS: Final = """
+    ends as (
+        select profile_id, component
+        from (select profile_id, component from memory_sample group by profile_id, component having count(*) = 1)
+        join (select distinct profile_id, coalesce(device, 'device') as component
+              from memory_event where kind in ('alloc', 'free')) using (profile_id, component)
+    )
+"""
+"""A part of a query: devices with events whose only sample is a level, as the state at the end of a snapshot.
+
+Their curve is that of their events.
+"""
 
 
 class MemoryCurve(msgspec.Struct, frozen=True, eq=False):
@@ -60,17 +73,19 @@ def memory_curves(db: DuckDBPyConnection) -> list[MemoryCurve]:
     """Return every curve of allocated memory, by profile and component.
 
     Sampled curves first; in a profile without any, those of its allocation events per device; in one without either,
-    the resident memory of the process.
+    the resident memory of the process. One sample is a level and no curve: beside it, the events of its device count.
 
     Args:
         db: A connection with the tables `memory_sample`, `memory_event`, `counter`.
     """
     rows = db.execute(
-        """
-        with sampled as (
+        f"""
+        with {ENDS},
+        sampled as (
             select profile_id, rank, component, 'curve' as source, ts_ns, allocated_bytes as bytes, 0 as place
             from memory_sample
             where allocated_bytes is not null
+            qualify count(*) over (partition by profile_id, component) > 1
         ),
         events as (
             select profile_id, rank, coalesce(device, 'device') as component, ts_ns, allocated_bytes,
@@ -80,7 +95,9 @@ def memory_curves(db: DuckDBPyConnection) -> list[MemoryCurve]:
                    count(allocated_bytes) over (partition by profile_id, device) > 0 as has_totals,
                    row_number() over (partition by profile_id, device order by ts_ns, kind desc, address) as place
             from memory_event
-            where kind in ('alloc', 'free') and profile_id not in (select profile_id from sampled)
+            where kind in ('alloc', 'free')
+              and (profile_id not in (select profile_id from sampled)
+                   or (profile_id, coalesce(device, 'device')) in (select (profile_id, component) from ends))
         ),
         resident as (
             select profile_id, rank, $process as component, 'curve' as source, ts_ns, value::bigint as bytes, 0 as

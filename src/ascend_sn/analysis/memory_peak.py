@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.analysis.memory_curves import ENDS
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, selected
 
@@ -29,31 +30,21 @@ def memory_peak(db: DuckDBPyConnection) -> Result:
     """
     return selected(
         db,
-        """
-        with curves as (
+        f"""
+        with {ENDS},
+        curves as (
             select profile_id, any_value(rank) as rank, component,
                    max(allocated_bytes) as peak_allocated_bytes,
                    max(reserved_bytes)  as peak_reserved_bytes,
                    max(active_bytes)    as peak_active_bytes,
                    coalesce(arg_max(ts_ns, allocated_bytes), arg_max(ts_ns, reserved_bytes)) as peak_ts_ns,
                    arg_max(allocated_bytes, (ts_ns, allocated_bytes)) as end_allocated_bytes,
-                   'curve'              as source, count(*) as sample_count
+                   'curve'              as source
             from memory_sample
             group by profile_id, component
         ),
-        recorded as (
-            select distinct profile_id, coalesce(device, 'device') as component
-            from memory_event
-            where kind in ('alloc', 'free')
-        ),
         from_curve as (
-            select curves.* exclude (sample_count)
-            from curves
-            left join recorded using (profile_id, component)
-            where sample_count > 1 or recorded.profile_id is null
-        ),
-        ends as (
-            select profile_id, component from curves where sample_count = 1
+            select * from curves where (profile_id, component) not in (select (profile_id, component) from ends)
         ),
         events as (
             select *, case kind when 'alloc' then size_bytes else -size_bytes end as change_bytes,

@@ -65,3 +65,18 @@ def test_without_segments_the_free_blocks_are_not_known() -> None:
 
 def test_a_component_without_allocated_bytes_has_no_ratio() -> None:
     assert results(fragmentation, [sample(0, 100, None, "APP")]) == []
+
+
+def test_one_sample_at_the_end_does_not_stand_for_the_curve_of_its_device() -> None:
+    # 100 reserved: 90 of it are used at 1, and 10 at the end, which is what the sample says.
+    rows = [
+        event(0, "segment_alloc", 100, 0, device="npu:0", reserved_bytes=100, allocated_bytes=0),
+        event(1, "alloc", 90, 0, device="npu:0", reserved_bytes=100, allocated_bytes=90),
+        event(2, "free", 80, 10, device="npu:0", reserved_bytes=100, allocated_bytes=10),
+        sample(3, 100, 10, "npu:0"),
+        sample(3, 50, 5, "npu:1"),
+    ]
+
+    found = [(row["component"], row["ts_ns"], row["unused_bytes"]) for row in results(fragmentation, rows)]
+
+    assert found == [("npu:0", 1, 10), ("npu:1", 3, 45)]

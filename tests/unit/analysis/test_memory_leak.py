@@ -125,3 +125,17 @@ def test_a_process_that_grows_by_some_pages_is_steady() -> None:
 
 def test_without_steps_there_is_no_floor() -> None:
     assert results(memory_leak, numbered([event(0, "alloc", MB, "x")])) == []
+
+
+def test_one_sample_at_the_end_is_no_curve_its_device_is_judged_by_its_events() -> None:
+    end = ("memory_sample", {"ts_ns": 100 * STEPS, "component": "device", "allocated_bytes": 4 * STEPS * MB})
+
+    (row,) = results(memory_leak, numbered([*two_allocations_and_one_free(), end]))
+
+    assert (row["source"], row["verdict"], row["slope_bytes_per_step"]) == ("events", "leak", 4.0 * MB)
+
+
+def test_one_sample_alone_says_nothing_about_growth() -> None:
+    start = ("memory_sample", {"ts_ns": 0, "component": "PTA", "allocated_bytes": 4 * MB})
+
+    assert results(memory_leak, numbered([*steps(), start])) == []
