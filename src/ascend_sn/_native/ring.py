@@ -144,9 +144,13 @@ class Ring:
         """Return the finished rows, oldest first, without taking them out; 44 bytes each."""
         return self._core.peek()
 
-    def peek_columns(self) -> tuple[memoryview[int], ...]:
-        """Return the finished rows as one array of numbers per column, without taking them out."""
-        columns = zip(_COLUMN_TYPES, self._core.peek_columns(), strict=True)
+    def peek_columns(self, most: int = -1) -> tuple[memoryview[int], ...]:
+        """Return the oldest finished rows as one array of numbers per column, without taking them out.
+
+        Args:
+            most: How many at most; below 0 all of them.
+        """
+        columns = zip(_COLUMN_TYPES, self._core.peek_columns(most), strict=True)
         return tuple(memoryview(column).cast(kind) for kind, column in columns)  # type: ignore[call-overload]
 
     def release(self, count: int) -> None:

@@ -77,6 +77,11 @@ class SpanBuffer:
             self._lock_file = _locked(self._path)
 
     @property
+    def most_peeked(self) -> int:
+        """Rows that `peek` returns at most."""
+        return self._half
+
+    @property
     def is_half_full(self) -> bool:
         """Whether it is time to write."""
         return len(self._ring) >= self._half
@@ -123,8 +128,8 @@ class SpanBuffer:
         self._ring.bind(calls, kind, self._wake)
 
     def peek(self) -> Columns | None:
-        """Return the waiting rows as columns, in the order of arrival; None when there are none."""
-        columns = self._ring.peek_columns()
+        """Return the oldest rows as columns, at most half of the capacity; None when none wait."""
+        columns = self._ring.peek_columns(self._half)
         self._peeked_count = len(columns[0])
         return columns if self._peeked_count else None
 

@@ -51,6 +51,10 @@ FLUSH_INTERVAL_S = 1.0
 FORECAST_AFTER_S = 1.0
 """How long steps are recorded before the size of the whole is estimated."""
 
+_BATCHES = 3
+"""Batches that a full buffer makes, with one for what comes meanwhile. A batch of at most half of the buffer needs the
+same memory however long the thread that writes was kept waiting."""
+
 ROOM_PATIENCE_S = 0.1
 """How long a call of the program waits for room when rows come faster than they are written; once, then rows are
 counted as lost until a write has succeeded."""
@@ -88,7 +92,7 @@ class Trace:
         self._pause.acquire()
         self._stopping = False
         self._is_stuck = False
-        self._has_told = self._has_forecast = False
+        self._is_warm = self._has_told = self._has_forecast = False
         self._planned_steps = planned_steps(config.schedule)
         self._session_at_s, self._session_at_bytes = 0.0, 0
         self._folder = folder = create_run_folder(output, place, start_ns=clock.realtime_ns, host=host, pid=os.getpid())
@@ -218,6 +222,10 @@ class Trace:
 
     def tick(self) -> None:
         """Take a sample when one is due, and write when rows have waited long enough or are many."""
+        if not self._is_warm:
+            self._is_warm = True
+            with self._lock:
+                self._writer.warm_up(self.buffer.most_peeked)
         now_s = perf_counter()
         if self._sampler is not None and now_s >= self._sample_at_s:
             self._sample_at_s = max(self._sample_at_s + self._sampler.interval_s, now_s)
@@ -300,8 +308,8 @@ class Trace:
         with self._lock:
             self.names.write_to(None)
             if not self.buffer.is_closed:
-                self.buffer.peek()
-                self.buffer.release()
+                while self.buffer.peek() is not None:
+                    self.buffer.release()
                 self.buffer.close()
             self._writer.release()
             self._folder.discard()
@@ -329,14 +337,17 @@ class Trace:
             self._write_ring()
 
     def _write_ring(self) -> None:
-        columns = self.buffer.peek()
-        self.names.write_pending()  # after the rows were taken: it then has every name they use
-        if columns is None:
-            return
-        self._write_batch(columns)  # where it fails the rows wait on, as long as there is room
-        self.buffer.release()
-        self._is_stuck = False
-        self.totals.add(columns)
+        for _ in range(_BATCHES):
+            columns = self.buffer.peek()
+            self.names.write_pending()  # after the rows were taken: it then has every name they use
+            if columns is None:
+                return
+            self._write_batch(columns)  # where it fails the rows wait on, as long as there is room
+            self.buffer.release()
+            self._is_stuck = False
+            self.totals.add(columns)
+            if len(columns[0]) < self.buffer.most_peeked:
+                return
 
     def _write_batch(self, columns: Columns) -> None:
         if self._is_full or self._writer.size_bytes > self._limit_bytes:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TraceWriter"]
 
+_CODES = {"uint8": ("B", 1), "int32": ("i", 4), "int64": ("q", 8)}
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
@@ -61,16 +62,19 @@ class TraceWriter:
         if lines:
             self._names_end = _write_at(self._folder.names, lines, self._names_end)
 
+    def warm_up(self, row_count: int) -> None:
+        """Take the memory now that a batch of so many rows needs, so that a later one takes no more; writes nothing."""
+        # Ones, as memory that holds zeros only need not be there.
+        self._encoded(
+            tuple(
+                memoryview(b"\1" * (row_count * width)).cast(code)
+                for code, width in (_CODES[kind] for _, kind in COLUMNS)
+            )
+        )
+
     def write_batch(self, columns: Columns) -> None:
         """Append one batch to `train.trace`; raises OSError and then leaves the file as it was."""
-        nanoarrow, length = self._nanoarrow, len(columns[0])
-        children = [
-            nanoarrow.c_array_from_buffers(column_type, length, [None, column])
-            for column_type, column in zip(self._types, columns, strict=True)
-        ]
-        batch = nanoarrow.c_array_from_buffers(self._schema, length, [None], children=children)
-        self._stream.write_array(batch)
-        self._trace_end = _write_at(self._folder.trace, self._take_bytes(), self._trace_end)
+        self._trace_end = _write_at(self._folder.trace, self._encoded(columns), self._trace_end)
 
     def finish(self) -> None:
         """Put the end-of-stream mark behind the last batch and close the files; a batch written later opens them."""
@@ -92,6 +96,16 @@ class TraceWriter:
         """Close the files."""
         self.release()
         self._folder.close()
+
+    def _encoded(self, columns: Columns) -> bytes:
+        nanoarrow, length = self._nanoarrow, len(columns[0])
+        children = [
+            nanoarrow.c_array_from_buffers(column_type, length, [None, column])
+            for column_type, column in zip(self._types, columns, strict=True)
+        ]
+        batch = nanoarrow.c_array_from_buffers(self._schema, length, [None], children=children)
+        self._stream.write_array(batch)
+        return self._take_bytes()
 
     def _take_bytes(self) -> bytes:
         data = self._bytes.getvalue()

@@ -123,6 +123,7 @@ def test_rows_are_handed_out_as_columns(ring: Ring) -> None:
 
     assert [column.format for column in columns] == list("Biiqqqq")
     assert [column.tolist() for column in columns] == [[1, 255]] + [[n, -n] for n in range(2, 8)]
+    assert [column.tolist() for column in ring.peek_columns(1)] == [[1]] + [[n] for n in range(2, 8)]
 
 
 def test_open_spans_of_all_threads_are_cut(ring: Ring) -> None:

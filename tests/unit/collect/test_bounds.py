@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import nanoarrow
 import pytest
 
 from ascend.profiler import Profiler
@@ -17,7 +18,7 @@ from ascend_sn.collect import names as names_module
 from ascend_sn.collect.buffer import SpanBuffer
 from ascend_sn.collect.names import NameTable
 from ascend_sn.collect.recorder import int64_as_double
-from ascend_sn.collect.trace import scratch_recorder
+from ascend_sn.collect.trace import BUFFER_ROWS, scratch_recorder
 from ascend_sn.model.trace_schema import COUNTER, METRIC, NOT_GIVEN, OPEN_FLAG, SPAN
 from tests.unit.collect.recorded import metadata, rows
 
@@ -45,8 +46,20 @@ def test_a_full_buffer_counts_what_it_loses() -> None:
     columns = buffer.peek()
     assert columns is not None
     assert [column.format for column in columns] == ["B", "i", "i", "q", "q", "q", "q"]
-    assert columns[3].tolist() == list(range(10))
+    assert columns[3].tolist() == list(range(5))
     assert (buffer.take_lost(), buffer.take_lost()) == (3, 0)
+
+
+def test_a_full_buffer_is_given_out_in_halves() -> None:
+    buffer = buffer_of(10)
+    fill(buffer, 10)
+
+    parts = []
+    while (columns := buffer.peek()) is not None:
+        parts.append(columns[3].tolist())
+        buffer.release()
+
+    assert parts == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
 
 
 def test_a_buffer_asks_for_the_writer_at_half_and_for_room_at_the_end() -> None:
@@ -63,6 +76,21 @@ def test_a_buffer_asks_for_the_writer_at_half_and_for_room_at_the_end() -> None:
 
     assert calls == ["wake", "room"]
     assert buffer.take_lost() == 0
+
+
+def test_rows_that_a_late_writer_finds_are_batches_of_at_most_half_a_buffer(tmp_path: Path) -> None:
+    profiler = Profiler(output_path=tmp_path, backend="host")
+    profiler.start()
+    assert profiler._trace is not None
+    with profiler._trace._lock:  # the thread that writes waits for it
+        for _ in range(BUFFER_ROWS - 10):
+            profiler.start_op("work")
+            profiler.stop_op("work")
+    profiler.stop()
+
+    with nanoarrow.ArrayStream.from_path(tmp_path / "train.trace") as stream:
+        assert max(len(batch) for batch in stream) == BUFFER_ROWS // 2
+    assert len(rows(tmp_path, SPAN)) == BUFFER_ROWS - 10
 
 
 def test_rows_that_were_looked_at_stay_until_they_are_released() -> None:

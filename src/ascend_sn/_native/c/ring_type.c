@@ -132,15 +132,18 @@ static PyObject *ring_peek(PyObject *self, PyObject *none)
     return bytes;
 }
 
-/* peek_columns() -> the finished rows as 7 byte strings: kind, thread, name_id, ts_ns, dur_ns, value, ref */
-static PyObject *ring_peek_columns(PyObject *self, PyObject *none)
+/* peek_columns(most) -> at most so many finished rows as 7 byte strings: kind, thread, name_id, ts_ns, dur_ns, value,
+ * ref */
+static PyObject *ring_peek_columns(PyObject *self, PyObject *most)
 {
-    (void)none;
     static const size_t WIDTHS[7] = {1, 4, 4, 8, 8, 8, 8};
     Ring *ring = (Ring *)self;
-    if (not_usable(ring))
+    int64_t limit;
+    if (not_usable(ring) || take_int64(most, &limit) < 0)
         return NULL;
     uint64_t tail = ring->header->tail, count = usable(ring) ? ready(ring, tail) : 0;
+    if (limit >= 0 && count > (uint64_t)limit)
+        count = (uint64_t)limit;
     PyObject *columns = PyTuple_New(7);
     void *out[7] = {NULL};
     for (int c = 0; columns && c < 7; c++) {
@@ -373,7 +376,7 @@ static PyMethodDef methods[] = {
     {"thread_count", ring_thread_count, METH_NOARGS, NULL},
     {"now", ring_now, METH_NOARGS, NULL},
     {"peek", ring_peek, METH_NOARGS, NULL},
-    {"peek_columns", ring_peek_columns, METH_NOARGS, NULL},
+    {"peek_columns", ring_peek_columns, METH_O, NULL},
     {"release", ring_release, METH_O, NULL},
     {"position", ring_position, METH_NOARGS, NULL},
     {"waiting", ring_waiting, METH_NOARGS, NULL},
