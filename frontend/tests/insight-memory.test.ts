@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { neighbour, shortName } from "../src/insight/controls/nested";
 import { blockQuery } from "../src/insight/pages/memory/block-query";
-import { neighbour, shortName } from "../src/insight/pages/memory/nested";
 
-const part = (depth: number, offset_bytes: number, held_bytes: number) => ({ name: "", depth, offset_bytes, held_bytes, block_count: 1 });
+const part = (depth: number, offset: number, size: number) => ({ name: "", depth, offset, size });
 // main 0..10 holds a 0..6 and b 6..10; a holds c 0..6.
 const PARTS = [part(0, 0, 10), part(1, 0, 6), part(1, 6, 4), part(2, 0, 6)];
 

@@ -15,6 +15,7 @@ from ascend_sn.analysis import (
     affinity_matches as _affinity_matches,
     allocator_cost as _allocator_cost,
     alpha_beta as _alpha_beta,
+    call_paths as _call_paths,
     capture_differences as _capture_differences,
     clock_offsets as _clock_offsets,
     collective_parts as _collective_parts,
@@ -115,6 +116,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _allocator_cost.ANALYSIS,
     _temporary_churn.ANALYSIS,
     _module_tree.ANALYSIS,
+    _call_paths.ANALYSIS,
     _fusion_candidates.ANALYSIS,
     _affinity_matches.ANALYSIS,
     _format_waste.ANALYSIS,
@@ -226,6 +228,7 @@ leak_sites = _public(_leak_sites.ANALYSIS)
 allocator_cost = _public(_allocator_cost.ANALYSIS)
 temporary_churn = _public(_temporary_churn.ANALYSIS)
 module_tree = _public(_module_tree.ANALYSIS)
+call_paths = _public(_call_paths.ANALYSIS)
 fusion_candidates = _public(_fusion_candidates.ANALYSIS)
 affinity_matches = _public(_affinity_matches.ANALYSIS)
 format_waste = _public(_format_waste.ANALYSIS)
@@ -245,6 +248,7 @@ __all__ = [
     "affinity_matches",
     "allocator_cost",
     "alpha_beta",
+    "call_paths",
     "capture_differences",
     "clock_offsets",
     "collective_parts",

@@ -415,3 +415,34 @@ export interface MemoryMoment {
   segments: PoolSegment[];
   segment_count: number;
 }
+
+/** Calls of the host of one path; `parent` is the place of the path around it in the answer, -1 for the outermost. */
+export interface CallPath {
+  id: number;
+  parent: number;
+  depth: number;
+  name: string;
+  calls: number;
+  total_ns: number;
+  self_ns: number;
+  device_ns: number | null;
+  device_self_ns: number | null;
+  longest: { profile_id: number; table: string; key: string; dur_ns: number };
+}
+
+export interface CallPaths {
+  state: string;
+  reason: string;
+  turn_on: string;
+  first_step: number | null;
+  last_step: number | null;
+  looked_into: number;
+  profile_count: number;
+  has_device: boolean;
+  whole_ns: number;
+  path_count: number;
+  left_out_paths: number;
+  left_out_calls: number;
+  above: { id: number; name: string }[];
+  paths: CallPath[];
+}

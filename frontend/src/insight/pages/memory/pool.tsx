@@ -7,7 +7,7 @@ import type { PoolSegment } from "../../api/types";
 import { Legend } from "../../controls/card";
 import { colours } from "../../shell/settings";
 import { t } from "../../shell/words";
-import { shadeOf } from "./nested";
+import { shadeOf } from "../../controls/nested";
 
 const ROW_PX = 18;
 const GAP_PX = 4;

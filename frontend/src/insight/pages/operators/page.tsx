@@ -14,9 +14,10 @@ import { type Row, ServerTable, rowOf } from "../../controls/server-table";
 import type { PageProps } from "../../shell/page-props";
 import { change, number, oneOf, parameters, text } from "../../shell/router";
 import { t } from "../../shell/words";
+import { CallsCard } from "./calls";
 import { Roofline } from "./roofline";
 
-const TABS = ["kernel_types", "shapes", "operators", "kernels", "slow_instances", "roofline", "modules", "copies", "host_calls", "launches", "requests"] as const;
+const TABS = ["kernel_types", "shapes", "operators", "kernels", "slow_instances", "roofline", "call_paths", "modules", "copies", "host_calls", "launches", "requests"] as const;
 type Tab = (typeof TABS)[number];
 
 /** Tables whose rows are the same things on every rank. */
@@ -44,32 +45,34 @@ function Content({ run, document }: { run: string; document: Document }) {
         <h1>{t("page.operators")}</h1>
         {several && (
           <div class="fields">
-            <RankSelect label={t("rank.label")} profiles={document.profiles} value={rank} none={t("rank.all")} choose={(one) => change({ rank: one, against: one === null ? null : against })} />
+            <RankSelect label={t("rank.label")} profiles={document.profiles} value={rank} none={t("rank.all")} choose={(one) => change({ rank: one, against: one === null ? null : against, root: null })} />
             {matched && rank !== null && (
               <RankSelect label={t("rank.against")} profiles={document.profiles.filter((one) => one.profile_id !== rank)} value={against} none={t("rank.nobody")} choose={(one) => change({ against: one })} />
             )}
           </div>
         )}
       </div>
-      <Choice label={t("operators.by")} choices={choices} value={tab} choose={(one) => change({ tab: one, type: null, shapes: null })} />
-      <Card title={t(`operators.${tab}`)} note={t(`operators.${tab}-note`)}>
-        {!comparing && matched && <Ranking run={run} tab={tab} query={query} />}
-        {tab === "roofline" && <Roofline run={run} query={query} />}
-        {tab === "requests" && <ServerTable run={run} name="request_stages" title={t("operators.request_stages")} query={query} searchable={false} />}
-        {tab === "kernels" && type !== "" && (
-          <p class="filtered">
-            {t("operators.only", { type })} <button type="button" onClick={() => change({ type: null, shapes: null })}>{t("operators.only-off")}</button>
-          </p>
-        )}
-        <ServerTable
-          key={`${tab} ${comparing}`}
-          run={run}
-          name={tab}
-          title={t(`operators.${tab}`)}
-          query={query}
-          pick={instances && !comparing ? { label: t("operators.instances"), act: showInstances } : undefined}
-        />
-      </Card>
+      <Choice label={t("operators.by")} choices={choices} value={tab} choose={(one) => change({ tab: one, type: null, shapes: null, root: null })} />
+      {tab === "call_paths" ? <CallsCard run={run} profile={rank} /> : (
+        <Card title={t(`operators.${tab}`)} note={t(`operators.${tab}-note`)}>
+          {!comparing && matched && <Ranking run={run} tab={tab} query={query} />}
+          {tab === "roofline" && <Roofline run={run} query={query} />}
+          {tab === "requests" && <ServerTable run={run} name="request_stages" title={t("operators.request_stages")} query={query} searchable={false} />}
+          {tab === "kernels" && type !== "" && (
+            <p class="filtered">
+              {t("operators.only", { type })} <button type="button" onClick={() => change({ type: null, shapes: null })}>{t("operators.only-off")}</button>
+            </p>
+          )}
+          <ServerTable
+            key={`${tab} ${comparing}`}
+            run={run}
+            name={tab}
+            title={t(`operators.${tab}`)}
+            query={query}
+            pick={instances && !comparing ? { label: t("operators.instances"), act: showInstances } : undefined}
+          />
+        </Card>
+      )}
     </>
   );
 }
