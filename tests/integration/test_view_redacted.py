@@ -102,12 +102,26 @@ def test_figures_stay(viewed: Viewed, place: Path) -> None:
     assert _json(viewed, "/runs/a/document")["breakdown"] == json.loads(done.stdout)["breakdown"]
 
 
-def test_the_copy_is_gone_with_the_server(viewed: Viewed, tmp_path: Path) -> None:
-    viewed.runs()
-    before = list((tmp_path / "temporary").glob("ascend-sn-redacted-*"))
-    viewed.interrupted()
+def test_the_copies_are_kept_in_the_cache_and_shown_again(place: Path, tmp_path: Path) -> None:
+    runs = [hostile_trace(place / "SecretRun7"), hostile_trace(place / "SecretRun7-slower", slow=4)]
+    told, kept = [], []
+    for _ in range(2):
+        server = Viewed(*runs, "--redact")
+        try:
+            server.runs()
+            told.append(
+                [_json(server, f"/runs/{run}/{what}") for run in "ab" for what in ("names?chunk=0", "document")]
+            )
+            server.interrupted()
+        finally:
+            server.process.kill()
+            server.process.communicate()
+        copies = (path for path in (tmp_path / "cache" / "redacted").iterdir() if path.is_dir())
+        kept.append({(path.name, path.stat().st_ino) for path in copies})
 
-    assert len(before) == 2
+    assert len(kept[0]) == 2
+    assert kept[1] == kept[0]
+    assert told[1] == told[0]
     assert list((tmp_path / "temporary").glob("ascend-sn-redacted-*")) == []
 
 

@@ -184,6 +184,7 @@ class ServedRun:
         job: str | None,
         name: str = "",
         stand_ins: StandIns | None = None,
+        after: ServedRun | None = None,
     ) -> None:
         self.id = id
         self.input = named
@@ -191,6 +192,7 @@ class ServedRun:
         self._cache_dir = cache_dir
         self._job = job
         self._stand_ins = stand_ins
+        self._after = after
         self._kept = ExitStack()
         self._progress: Progress | None = Progress(0, 0, "")
         self._error: str | None = None
@@ -231,7 +233,7 @@ class ServedRun:
         """End reading at the next source; what was built so far is removed."""
         self._stops.set()
 
-    def wait(self, patience_s: float) -> bool:
+    def wait(self, patience_s: float | None = None) -> bool:
         """Wait until nothing reads in the background any more; false where that takes longer."""
         if self._thread is not None:
             self._thread.join(patience_s)
@@ -288,20 +290,29 @@ class ServedRun:
         return summed
 
     def _shown_with(self, stand_ins: StandIns, location: Location, job: str | None) -> OpenRun:
-        """Open a copy with stand-ins, which is there as long as the server is."""
+        """Open a copy with stand-ins, which is kept in the cache with its timeline."""
+
+        def complete(folder: Path) -> None:
+            with Run(folder, location.input) as made:
+                add_timeline(made, folder, class_lanes=class_lanes, progress=self._note)
+
+        if self._after is not None:
+            self._after.wait()  # stand-ins are numbered as they come up: in the same order, the same copies are used
         with Run(location.folder, location.input, job=job) as whole, ExitStack() as stack:
-            copy = stack.enter_context(stand_ins.copied(whole))
-            try:
-                add_timeline(copy, copy.path, class_lanes=class_lanes, progress=self._note)
-            except OSError as error:
-                raise StoreError(copy.path, f"cannot be written: {error.strerror}") from error
+            made = stand_ins.copied(
+                whole,
+                complete=complete,
+                is_complete=lambda folder: TimelineFiles.is_whole(folder / TIMELINE_FOLDER),
+                cache_dir=self._cache_dir,
+            )
+            copy = stack.enter_context(made)
             timeline = TimelineFiles(copy.path / TIMELINE_FOLDER)
             self._kept.push(stack.pop_all())
         copy.db.execute(f"set memory_limit = '{_MEMORY}'")
         return OpenRun(self.id, location.input, copy, timeline, job)
 
     def release(self) -> None:
-        """Close the run, and remove a copy that was made of it."""
+        """Close the run."""
         self._kept.close()
 
     def _note(self, done: int, total: int, text: str) -> None:
@@ -353,10 +364,13 @@ class Served:
         self.cache_dir = cache_dir
         self.stand_ins = stand_ins
         names = distinct_names(inputs) if stand_ins is None else [f"run-{at + 1}" for at in range(len(inputs))]
-        self.runs = tuple(
-            ServedRun(chr(ord("a") + at), named, cache_dir=cache_dir, job=job, name=name, stand_ins=stand_ins)
-            for at, (named, name) in enumerate(zip(inputs, names, strict=True))
-        )
+        runs: list[ServedRun] = []
+        for named, name in zip(inputs, names, strict=True):
+            id, before = chr(ord("a") + len(runs)), runs[-1] if runs else None
+            runs.append(
+                ServedRun(id, named, cache_dir=cache_dir, job=job, name=name, stand_ins=stand_ins, after=before)
+            )
+        self.runs = tuple(runs)
 
     def run(self, id: str) -> ServedRun:
         """Return a run by its letter.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
 from ascend_sn.store.input import Input
-from ascend_sn.store.redacted_run import learn_run, redacted_run
+from ascend_sn.store.redacted_copy import kept_copy
 from ascend_sn.store.redaction import Redactor, of_this_machine
 from ascend_sn.store.run import Run
 
@@ -40,18 +41,21 @@ class StandIns:
             return make(self._redactor)
 
     @contextmanager
-    def copied(self, run: Run) -> Iterator[Run]:
-        """Open a copy of a run with stand-ins, kept in a temporary folder while the `with` block lasts.
+    def copied(
+        self,
+        run: Run,
+        *,
+        complete: Callable[[Path], None],
+        is_complete: Callable[[Path], bool],
+        cache_dir: Path | None = None,
+    ) -> Iterator[Run]:
+        """Open a copy of a run with stand-ins, see `kept_copy`, while the `with` block lasts.
 
         Raises:
             StoreError: There is no room for the copy.
         """
         with self._lock:
-            learn_run(self._redactor, run)
-            formats = run.db.execute("select distinct format from profile").fetchall()
-            if ("onnxruntime",) in formats:
-                self._redactor.keep_node_names()
-            opened = ExitStack()
-            copy = opened.enter_context(redacted_run(run, self._redactor))
-        with opened:
+            folder = kept_copy(run, self._redactor, complete=complete, is_complete=is_complete, cache_dir=cache_dir)
+            shown = Input.of(self._redactor.place(run.input.name))
+        with Run(folder, shown) as copy:
             yield copy

@@ -14,13 +14,13 @@ import duckdb
 import msgspec
 
 from ascend_sn.errors import StoreError
-from ascend_sn.model.manifest import Manifest
+from ascend_sn.model.manifest import MANIFEST_NAME, Manifest
 from ascend_sn.model.tables import TABLES, Table
 from ascend_sn.store.input import Input
 from ascend_sn.store.redaction import Redactor, of_this_machine
 from ascend_sn.store.run import Run
 
-__all__ = ["learn_run", "redacted_run", "redactor_of"]
+__all__ = ["learn_run", "redacted_run", "redactor_of", "write_redacted"]
 
 _PLACES: Final = {("profile", "source"), ("damage", "file")}
 """Columns that hold a path and nothing else."""
@@ -85,15 +85,24 @@ def redacted_run(run: Run, redactor: Redactor | None = None) -> Iterator[Run]:
     chosen = redactor or redactor_of(run)
     with tempfile.TemporaryDirectory(prefix="ascend-sn-redacted-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        try:
-            with duckdb.connect() as db:
-                for table in TABLES:
-                    _copy_table(db, table, run.files[table.name], folder, chosen)
-            (folder / "manifest.json").write_bytes(msgspec.json.encode(_manifest(run, chosen)))
-        except (OSError, duckdb.IOException) as error:
-            raise StoreError(folder, f"cannot be written: {str(error).splitlines()[0]}") from error
+        write_redacted(run, folder, chosen)
         with Run(folder, Input.of(chosen.place(run.input.name))) as copy:
             yield copy
+
+
+def write_redacted(run: Run, folder: Path, redactor: Redactor) -> None:
+    """Write a run into an empty folder, with stand-ins in all its texts.
+
+    Raises:
+        StoreError: There is no room for it.
+    """
+    try:
+        with duckdb.connect() as db:
+            for table in TABLES:
+                _copy_table(db, table, run.files[table.name], folder, redactor)
+        (folder / MANIFEST_NAME).write_bytes(msgspec.json.encode(_manifest(run, redactor)))
+    except (OSError, duckdb.IOException) as error:
+        raise StoreError(folder, f"cannot be written: {str(error).splitlines()[0]}") from error
 
 
 def _copy_table(

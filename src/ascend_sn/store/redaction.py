@@ -7,10 +7,13 @@ A path becomes `path-1`; the name of a file with a known ending stays behind it,
 from __future__ import annotations
 
 import getpass
+import json
 import re
 import socket
 from collections.abc import Iterable
 from typing import Final
+
+import msgspec
 
 __all__ = ["Redactor", "of_this_machine"]
 
@@ -99,6 +102,12 @@ def of_this_machine() -> tuple[list[str], list[str]]:
     return [socket.gethostname()], users
 
 
+class _Known(msgspec.Struct):
+    stand_ins: list[tuple[str, str, str]]
+    names: dict[str, str]
+    node_names: bool
+
+
 class Redactor:
     """Replaces what it knows as users and hosts, and everything that reads like a path.
 
@@ -123,6 +132,30 @@ class Redactor:
             self._know("host", host)
         for user in users:
             self._know("user", user)
+
+    def known(self) -> bytes:
+        """Return all that it knows, as JSON; it names what the stand-ins stand for."""
+        known = {
+            "stand_ins": [[kind, name, shown] for (kind, name), shown in self._stand_ins.items()],
+            "names": self._names,
+            "node_names": self._node_names,
+        }
+        return json.dumps(known).encode()  # names may hold bytes that are no text, which msgspec does not write
+
+    def know_again(self, known: bytes) -> None:
+        """Know what another one knew, and nothing else; `known` is what that one returned.
+
+        Raises:
+            ValueError: It is not.
+        """
+        try:
+            state = msgspec.convert(json.loads(known), _Known)
+        except (msgspec.ValidationError, ValueError) as error:
+            raise ValueError(f"no list of stand-ins: {error}") from error
+        self._stand_ins = {(kind, name): shown for kind, name, shown in state.stand_ins}
+        self._names = dict(state.names)
+        self._node_names = state.node_names
+        self._pattern = None
 
     def know_host(self, name: str) -> None:
         """Take a name for that of a host."""

@@ -88,3 +88,22 @@ def test_a_host_that_is_called_like_a_stand_in_is_replaced() -> None:
     redactor = Redactor(hosts=["host-7", "host-1"])
 
     assert redactor.text("host-7, host-1") == "host-1, host-2"
+
+
+def test_what_one_knows_another_knows_again() -> None:
+    first = Redactor(hosts=["node-a.lab"], users=["lihua"])
+    shown = [first.text(text) for text in ("/srv/b/x", "/srv/a/x", "lihua on node-a")]
+
+    other = Redactor(users=["somebody"])
+    other.know_again(first.known())
+
+    assert [other.text(text) for text in ("/srv/a/x", "/srv/b/x", "node-a of lihua", "somebody")] == [
+        shown[1], shown[0], "host-1 of user-1", "somebody",
+    ]  # fmt: skip
+    assert other.known() == first.known()
+
+
+@pytest.mark.parametrize("known", [b"", b"[]", b"\xff", b'{"names": 3}'])
+def test_what_is_no_list_of_stand_ins_is_refused(known: bytes) -> None:
+    with pytest.raises(ValueError, match="no list of stand-ins"):
+        Redactor().know_again(known)
