@@ -20,7 +20,13 @@ from tests.unit.insight.drawn_runs import write_run
 from tests.unit.report.drawn import add_rank
 from tests.unit.report.test_pages import HOSTILE, hostile_run
 
-PAGES = ("overview", "operators", "communication", "memory", "findings", "compare", "health")
+TABS = (
+    "kernel_types", "shapes", "operators", "kernels", "slow_instances", "roofline", "modules", "copies", "host_calls",
+    "launches", "requests",
+)  # fmt: skip
+PAGES = (
+    "overview", *(f"operators?tab={tab}" for tab in TABS), "communication", "memory", "findings", "compare", "health",
+)  # fmt: skip
 SERIOUS = ("serious", "critical")
 SEEN = HOSTILE.split("\x1b")[0]
 
@@ -35,8 +41,12 @@ _SCROLLED = """
 """
 _THERE = "() => document.querySelector('main h1, main h2') && !document.querySelector('main > .pending')"
 _SETTLED = """
-    () => [...document.querySelectorAll('.pending, .table-place, .loading')]
-      .every(one => one.closest('details:not([open])'))
+    () => {
+      const missing = [...document.querySelectorAll('.pending, .table-place, .loading')]
+        .filter(one => !one.closest('details:not([open])'));
+      missing[0]?.scrollIntoView();  // what came in the meantime may have moved it out of sight
+      return missing.length === 0;
+    }
 """
 
 

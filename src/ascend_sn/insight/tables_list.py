@@ -375,6 +375,10 @@ COMMUNICATION: Final = (
         ),
         order="mean_wait_ns desc nulls last, bandwidth_ratio nulls last, src_rank, dst_rank",
         search=("transports", "group_id"),
+        filters=(
+            Filter("from_rank", "integer", "src_rank >= $from_rank"),
+            Filter("to_rank", "integer", "src_rank <= $to_rank"),
+        ),
     ),
     PageTable(
         name="stragglers",
@@ -437,14 +441,14 @@ HEALTH: Final = (
         name="profiles",
         is_summed=True,
         sql="""
-            select profile.*, coalesce(steps.row_count, 0) as step_count, coalesce(kernels.row_count, 0) as kernel_count
+            select profile.*, coalesce(steps.row_count, 0) as step_count, coalesce(kernels.row_count, 0) as task_count
             from profile
             left join (from page_row_count where table_name = 'step') steps using (profile_id)
             left join (from page_row_count where table_name = 'kernel') kernels using (profile_id)
         """,
         columns=(
             "profile_id", "rank", "host", "pid", "device_kind", "device_id", "device_name", "format", "source",
-            "world_size", "step_count", "kernel_count",
+            "world_size", "step_count", "task_count",
         ),
         order="profile_id",
         search=("host", "device_name", "format", "source"),

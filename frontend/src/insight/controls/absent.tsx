@@ -15,7 +15,6 @@ export function Absent({ why }: { why: Why }) {
       {why.reason ? `: ${why.reason}` : ""}
       {why.turn_on && (
         <span class="turn-on">
-          {" "}
           {t("absent-page.turn-on")} <code>{why.turn_on}</code>
         </span>
       )}

@@ -29,6 +29,11 @@ export function cellText(value: Value | undefined, unit: Unit): string {
   }
 }
 
+/** A name of a table, which may be broken between its words only. */
+export function breakable(name: string): string {
+  return name.replace(/[_.]/g, (mark) => `${mark}\u200b`);
+}
+
 /** Signed, as a difference. */
 export function differenceText(value: Value | undefined, unit: Unit): string {
   const text = cellText(value, unit);

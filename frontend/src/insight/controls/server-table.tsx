@@ -16,6 +16,9 @@ const PAGE_ROWS = 25;
 const SEARCH_PAUSE_MS = 250;
 const NEAR = "400px";
 
+/** Flags that tell of something bad; the others are as good set as not. */
+const BAD = new Set(["is_straggler", "is_leak", "is_last"]);
+
 export interface ServerTableProps {
   run: string;
   name: string;
@@ -132,7 +135,7 @@ function Cell({ column, value }: { column: Column; value: Value | undefined }) {
   if (column.unit === "ratio" && column.name === "share_ratio" && typeof value === "number") {
     return <td class="share"><span class="share-bar" aria-hidden="true"><span style={{ width: `${Math.min(100, Math.max(0, 100 * value))}%` }} /></span>{text}</td>;
   }
-  if (column.unit === "flag") return <td class={`left flag${value === true ? " on" : ""}`}>{text}</td>;
+  if (column.unit === "flag") return <td class={`left flag${value === true && BAD.has(column.name) ? " on" : ""}`}>{text}</td>;
   return <td class={`${isRight(column) ? "" : "left"}${long ? " long" : ""}${kind}`} title={long ? text : undefined}>{long ? <span>{text}</span> : text}</td>;
 }
 

@@ -10,7 +10,7 @@ import { Card, Choice } from "../../controls/card";
 import { ChartView } from "../../controls/chart";
 import { columnText } from "../../controls/cells";
 import { type Row, ServerTable, rowOf } from "../../controls/server-table";
-import { change, oneOf, parameters, text } from "../../shell/router";
+import { change, number, oneOf, parameters, text } from "../../shell/router";
 import { t } from "../../shell/words";
 
 const METRICS = ["bandwidth_bytes_per_s", "bandwidth_ratio", "size_bytes", "dur_ns", "mean_wait_ns"] as const;
@@ -25,9 +25,41 @@ const KINDS: Record<Metric, HeatChart["metrics"][number]> = {
 };
 const MOST = 1000;
 
+/** Sending ranks that are drawn together, where not all pairs fit into one answer. */
+const SENDERS = 32;
+
+interface Pairs {
+  value: TableAnswer | null;
+  /** How many pairs there are and who sends last, where only some senders are drawn; else null. */
+  windows: { count: number; last: number } | null;
+  /** The first of the senders that are drawn. */
+  first: number;
+}
+
+/** All pairs, or, of too many, those of the chosen senders: at first those with the worst pair. */
+function usePairs(run: string, senders: number | null): Pairs {
+  const path = runPath(run, "tables/rank_pairs");
+  const all = useAsked<TableAnswer>(path, { count: MOST }, true).value;
+  const many = all !== null && all.row_count > MOST;
+  const first = senders ?? Math.floor(senderOf(all) / SENDERS) * SENDERS;
+  const last = useAsked<TableAnswer>(many ? path : null, { count: 1, sort: "src_rank", descending: true }, true).value;
+  const some = useAsked<TableAnswer>(many ? path : null, { from_rank: first, to_rank: first + SENDERS - 1, count: MOST }).value;
+  if (!many) return { value: all, windows: null, first };
+  return { value: some, windows: last && { count: all.row_count, last: senderOf(last) }, first };
+}
+
+function senderOf(answer: TableAnswer | null): number {
+  const values = answer?.rows[0];
+  return answer && values ? Number(rowOf(answer.columns, values)["src_rank"] ?? 0) : 0;
+}
+
+function windowsOf(last: number): number[] {
+  return Array.from({ length: Math.floor(last / SENDERS) + 1 }, (_, at) => at * SENDERS);
+}
+
 export function PairsCard({ run, group: asked = "" }: { run: string; group?: string }) {
-  const { metric, pairs } = parameters({ metric: oneOf<Metric>(...METRICS), pairs: text() });
-  const { value } = useAsked<TableAnswer>(runPath(run, "tables/rank_pairs"), { count: MOST });
+  const { metric, pairs, senders } = parameters({ metric: oneOf<Metric>(...METRICS), pairs: text(), senders: number() });
+  const { value, windows, first } = usePairs(run, senders);
   const rows = useMemo(() => (value ? value.rows.map((values) => rowOf(value.columns, values)) : []), [value]);
   const groups = [...new Set(rows.map((row) => String(row["group_id"] ?? "")))];
   const group = groups.includes(pairs) ? pairs : groups.includes(asked) ? asked : (groups[0] ?? "");
@@ -38,6 +70,17 @@ export function PairsCard({ run, group: asked = "" }: { run: string; group?: str
   return (
     <Card title={t("comm.pairs")} note={group === "" ? t("comm.pairs-ranks") : t("comm.pairs-places")}>
       {value && value.state !== "collected" && <Absent why={value} />}
+      {value && windows && (
+        <div class="fields">
+          <label class="field">
+            <span>{t("comm.senders")}</span>
+            <select value={String(first)} onChange={(event) => change({ senders: Number(event.currentTarget.value) })}>
+              {windowsOf(windows.last).map((from) => <option key={from} value={String(from)}>{`${from}\u2013${Math.min(from + SENDERS - 1, windows.last)}`}</option>)}
+            </select>
+          </label>
+          <span class="soft">{t("comm.pairs-drawn", { shown: rows.length, count: windows.count })}</span>
+        </div>
+      )}
       {groups.length > 1 && (
         <label class="field">
           <span>{t("col.group_id")}</span>

@@ -4,7 +4,7 @@ import { quantityText } from "../../../text/quantities";
 import type { Document, Evidence, Finding, Findings, Suppressed } from "../../api/types";
 import { Absent } from "../../controls/absent";
 import { Card, Choice } from "../../controls/card";
-import { cellText, columnText } from "../../controls/cells";
+import { breakable, cellText, columnText } from "../../controls/cells";
 import { DocumentPage } from "../../controls/page";
 import { type Places, findingHref, usePlaces } from "../../controls/places";
 import { RowsTable } from "../../controls/rows-table";
@@ -95,7 +95,7 @@ function EvidenceTable({ title, rows }: { title: string; rows: readonly Evidence
       columns={[
         { title: t("findings.figure"), left: true, text: (row) => columnText(row.name) },
         { title: t("findings.value"), text: (row) => <span class="value">{cellText(row.value, unitOf(row.name))}</span> },
-        { title: t("findings.source"), left: true, text: (row) => row.source },
+        { title: t("findings.source"), left: true, text: (row) => breakable(row.source) },
         { title: t("findings.where"), left: true, text: whereText },
       ]}
     />

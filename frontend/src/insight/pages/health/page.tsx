@@ -3,6 +3,7 @@
 import type { Document } from "../../api/types";
 import { quantityText } from "../../../text/quantities";
 import { Card } from "../../controls/card";
+import { breakable } from "../../controls/cells";
 import { DocumentPage } from "../../controls/page";
 import { rankText } from "../../controls/rank-select";
 import { RowsTable } from "../../controls/rows-table";
@@ -68,7 +69,7 @@ function NotCollected({ document }: { document: Document }) {
         title={t("health-page.not-collected")}
         rows={document.health.not_collected}
         columns={[
-          { title: t("col.table_name"), left: true, text: (row) => <code>{row.column === null ? row.table : `${row.table}.${row.column}`}</code> },
+          { title: t("col.table_name"), left: true, text: (row) => <code>{breakable(row.column === null ? row.table : `${row.table}.${row.column}`)}</code> },
           { title: t("col.state"), left: true, text: (row) => named("absent", row.state) },
           { title: t("col.reason"), left: true, text: (row) => row.reason || "-" },
           { title: t("col.turn_on"), left: true, text: (row) => (row.turn_on ? <code>{row.turn_on}</code> : "-") },
