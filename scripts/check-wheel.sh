@@ -1,5 +1,5 @@
 #!/bin/sh
-# Build a wheel in one of several ways, install it into an empty environment and use what it installs.
+# Build a wheel in one of several ways, install it into an environment without it and use what it installs.
 # Usage: check-wheel.sh PYTHON [HOW]
 #   wheel        (default) from the tree, with the tools at hand
 #   sdist        from the source distribution without its page: Node builds it
@@ -77,7 +77,14 @@ nothing)
 esac
 
 "$python" -m venv "$work/venv"
-"$work/venv/bin/python" -m pip install --quiet "$work"/dist/ascend_sn-*.whl
+if [ "$how" = wheel ]; then
+    "$work/venv/bin/python" -m pip install --quiet "$work"/dist/ascend_sn-*.whl
+    "$work/venv/bin/python" -m pip check >/dev/null
+else # only the package is in question: what it needs is that of PYTHON
+    "$work/venv/bin/python" -m pip install --quiet --no-deps "$work"/dist/ascend_sn-*.whl
+    site='import sysconfig; print(sysconfig.get_path("purelib"))'
+    "$python" -c "$site" >"$("$work/venv/bin/python" -c "$site")/needed.pth"
+fi
 version=$("$python" -c 'import runpy; print(runpy.run_path("src/ascend_sn/_version.py")["__version__"])')
 
 # Outside the source tree, so that only the installed package can answer.
@@ -85,7 +92,7 @@ cd "$work"
 bin=$work/venv/bin
 "$bin/ascend-sn" --help >/dev/null
 "$bin/ascend-sn" --version | grep -qwF "$version" || fail "not version $version"
-"$bin/python" -W error -c 'import ascend_sn, ascend.profiler, asc_tools.profiler'
+"$bin/python" -W error -c 'import sys, ascend_sn, ascend.profiler, asc_tools.profiler; assert ascend_sn.__file__.startswith(sys.prefix)'
 "$bin/python" -c 'from ascend_sn.report.html_bundle import report_script; assert report_script(), "no front end"'
 "$bin/python" -c 'from ascend_sn.insight.assets import WEB_FOLDER; assert (WEB_FOLDER / "index.html").is_file(), "no web page"'
 "$bin/python" - <<'END'
@@ -98,7 +105,6 @@ for place, packages in bundled.items():
     for package in packages:
         assert f"## {package} - " in text, (place, package)
 END
-"$bin/python" -m pip check >/dev/null
 
 export XDG_CACHE_HOME="$work/cache" LC_ALL=C.UTF-8
 "$bin/ascend-sn" demo >demo.txt 2>demo.err || { cat demo.err >&2; fail "the demo fails"; }
