@@ -20,7 +20,7 @@ __all__ = ["advise"]
 
 _ORDER: Final[dict[Severity, int]] = {"critical": 0, "warning": 1, "info": 2}
 
-_CAUSES_OF_WAITING: Final = ("R-IMB-1", "R-IMB-2", "R-PP-1")
+_CAUSES_OF_WAITING: Final = ("R-COMM-5", "R-IMB-1", "R-IMB-2", "R-PP-1")
 """Rules whose priced findings are the causes of what ranks wait for each other."""
 
 

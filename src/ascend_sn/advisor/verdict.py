@@ -1,7 +1,8 @@
 """The verdict: where the step goes, in one to four sentences, worst first.
 
-It states what was measured and prices nothing; rules and gains are findings. Of several ranks the headline is about
-the one whose median step loses most time to something else than compute, and says so.
+It states what was measured and prices nothing; rules and gains are findings. Only who holds the other ranks up is told
+by what the advice has priced. Of several ranks the headline is about the one whose median step loses most time to
+something else than compute, and says so.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from typing import Final
 import msgspec
 
 from ascend_sn.advisor.awaited_member import awaited_member
+from ascend_sn.advisor.culprits import culprits
 from ascend_sn.advisor.device_data import SilentDevice
 from ascend_sn.advisor.facts import Facts
+from ascend_sn.advisor.finding import Advice
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, Phases, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rules.host_bound import free_cause
@@ -23,9 +26,6 @@ __all__ = ["UNEVEN_RATIO", "verdict"]
 
 UNEVEN_RATIO: Final = 1.1
 """A rank that computes longer than this times the median of all ranks is named."""
-
-STRAGGLER_RATIO: Final = 0.05
-"""Share of the step that the others must lose to a straggler for it to be named."""
 
 _UNEVEN_RANKS: Final = 3
 """Ranks from which on a median says which one is the odd one."""
@@ -55,17 +55,6 @@ class _Cause(msgspec.Struct):
     cause_ns: int
 
 
-class _Straggler(msgspec.Struct):
-    """What is wanted of a row of `stragglers`."""
-
-    profile_id: int
-    rank: int | None
-    peers: int
-    own_ns: int
-    caused_wait_ns: int
-    cause: str
-
-
 class _Data(msgspec.Struct):
     """What is wanted of a row of `input_pipeline`."""
 
@@ -76,7 +65,13 @@ class _Data(msgspec.Struct):
     bottleneck: str
 
 
-def verdict(facts: Facts, steps: list[MedianStep], phases: list[Phases], silent: list[SilentDevice]) -> list[Message]:
+def verdict(
+    facts: Facts,
+    steps: list[MedianStep],
+    phases: list[Phases],
+    silent: list[SilentDevice],
+    advice: Advice | None = None,
+) -> list[Message]:
     """Return what to say about a run, the most important first; never empty.
 
     Args:
@@ -84,19 +79,17 @@ def verdict(facts: Facts, steps: list[MedianStep], phases: list[Phases], silent:
         steps: What `median_steps` returned for them.
         phases: What `median_phases` returned for these.
         silent: What `silent_devices` returned.
+        advice: What the advisor said; None where it was not asked.
     """
     said = list(_missing_device_data(silent))
     if steps:
-        straggler = _straggler(facts, steps)
+        found = culprits(facts, steps, advice)
         data = _waits_for_data(facts)
         lost_to_data = 0 if data is None else data.params["data_ns"]
-        if straggler is not None and straggler.params["lost_ns"] > lost_to_data:
-            said.append(straggler)
+        first = [one for one in found[:1] if one.cost_ns > lost_to_data]
+        said += [one.message for one in first]
         said += _headline(facts, steps, phases, data)
-        if straggler is None:
-            said += _uneven_ranks(steps)
-        elif straggler not in said:
-            said.append(straggler)
+        said += [one.message for one in found[len(first) :]] if found else _uneven_ranks(steps)
         said += _kind_of_capture(steps)
         if any(step.scope == WHOLE_CAPTURE for step in steps):
             said.append(Message("verdict.no-step-marks"))
@@ -110,30 +103,6 @@ def _missing_device_data(silent: list[SilentDevice]) -> Iterator[Message]:
             yield Message("verdict.no-device-data", {"count": profile.launch_count, "rank": rank})
         else:
             yield Message("verdict.no-device-records", {"rank": rank})
-
-
-def _straggler(facts: Facts, steps: list[MedianStep]) -> Message | None:
-    """The rank that the others wait for longest, where that costs a part of the step worth naming first."""
-    if len(steps) < 2:  # nobody to wait for
-        return None
-    rows = facts.rows("stragglers", _Straggler, lambda row: row["is_straggler"] and row["peers"] > 1)
-    worst = min(rows, key=lambda row: (-row.caused_wait_ns, row.profile_id), default=None)
-    windows = {step.profile_id: step.window_ns for step in steps}
-    if worst is None or not windows.get(worst.profile_id):
-        return None
-    window_ns = windows[worst.profile_id]
-    if worst.caused_wait_ns < STRAGGLER_RATIO * window_ns:
-        return None
-    return Message(
-        "verdict.straggler",
-        {
-            "rank": "?" if worst.rank is None else worst.rank,
-            "lost_ns": worst.caused_wait_ns,
-            "lost_ratio": worst.caused_wait_ns / window_ns,
-            "count": worst.peers - 1,
-            "cause": Message(f"cause.{worst.cause}"),
-        },
-    )
 
 
 def _headline(facts: Facts, steps: list[MedianStep], phases: list[Phases], data: Message | None) -> Iterator[Message]:

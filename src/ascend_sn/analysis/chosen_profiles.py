@@ -1,4 +1,4 @@
-"""Which profiles of a cluster are looked into: those that hold others up, those they meet, and some of the rest."""
+"""Which profiles of a cluster are looked into: those that stand out, those they meet, and some of the rest."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ LOOKED_INTO: Final = 32
 
 _STRAGGLERS: Final = 4
 _AT_SLOW_LINKS: Final = 4
+_LEAKING: Final = 2
 _MEMBERS: Final = 16
 """Ranks of a group at most that is taken whole: a larger one cannot be."""
 
@@ -22,9 +23,9 @@ _MEMBERS: Final = 16
 def chosen_profiles(run: Run, at_most: int = LOOKED_INTO) -> list[int]:
     """Return the profiles to look into, by id.
 
-    First the ranks that the others wait for (the four that cost most) and those at the ends of slow links (four), then
-    the ranks that these meet in groups of up to sixteen, the smallest groups first, then of every pipeline stage the
-    rank whose own time is the longest, and the rest evenly over all.
+    First the ranks that the others wait for (the four that cost most), those at the ends of slow links (four) and those
+    whose memory leaks most (two), then the ranks that the first two kinds meet in groups of up to sixteen, the smallest
+    groups first, then of every pipeline stage the rank whose own time is the longest, and the rest evenly over all.
 
     Args:
         run: A run opened by its summaries.
@@ -40,7 +41,8 @@ def chosen_profiles(run: Run, at_most: int = LOOKED_INTO) -> list[int]:
     )
     wanted = [row["profile_id"] for row in worst[:_STRAGGLERS]]
     wanted += _at_slow_links(run)
-    wanted += _met(run, wanted)
+    met = _met(run, wanted)
+    wanted += [*_leaking(run), *met]
     longest: dict[int | None, tuple[int, int]] = {}
     for row in rows:
         best = longest.get(row["stage"])
@@ -71,6 +73,15 @@ def _at_slow_links(run: Run) -> list[int]:
     ranks = list(dict.fromkeys(rank for pair in rows for rank in pair)) if shared is None else [shared]
     profile_of = dict(run.db.execute("select rank, min(profile_id) from profile group by rank").fetchall())
     return [profile_of[rank] for rank in ranks if rank in profile_of][:_AT_SLOW_LINKS]
+
+
+def _leaking(run: Run) -> list[int]:
+    """The profiles whose memory leaks most: only where one is looked into, the site of its leak can be told."""
+    found = worked_out(run, "memory_leak")
+    rows = [] if isinstance(found, Missing) else found.shared()
+    leaks = [row for row in rows if row["verdict"] == "leak"]
+    leaks.sort(key=lambda row: (-(row["slope_bytes_per_step"] or 0.0), row["profile_id"]))
+    return list(dict.fromkeys(row["profile_id"] for row in leaks))[:_LEAKING]
 
 
 def _met(run: Run, profiles: list[int]) -> list[int]:

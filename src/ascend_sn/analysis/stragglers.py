@@ -142,7 +142,8 @@ def combined_stragglers(db: DuckDBPyConnection, parts: Result) -> Result:
         last_ratio (share of the calls), chance_ratio (probability that this rank comes last so often by chance),
         caused_wait_ns (median wait of the others in the calls to which it came last, summed over the calls of the
         communicator where this is most, per step; not more than its own time exceeds theirs or the longest such
-        wait, because calls beside compute show the same lateness again), is_straggler, evidence (by commas),
+        wait, because calls beside compute show the same lateness again, and not more than the former where it passes
+        on what held it up itself), is_straggler, evidence (by commas),
         cause (compute, data, host or copy: what exceeds the other ranks' median most; null when not a
         straggler), and compute_excess_ns, data_excess_ns, host_excess_ns, copy_excess_ns (each: this part of
         its own time over the other ranks' median).
@@ -193,8 +194,10 @@ def _judged(members: dict[int, list[dict[str, Any]]], votes: dict[int, Votes], r
         if vote is not None:
             # Without communication on the device its own time holds the waiting, too, and says nothing here.
             behind = own - peers if others["exposed_comm_ns"][at] > 0 else vote.others_waited_ns
-            row["caused_wait_ns"] = round(min(row["caused_wait_ns"], max(behind, vote.longest_wait_ns)))
-            if behind >= PASSED_ON_RATIO * vote.longest_wait_ns and _comes_last(row, rank_count):
+            holds_up = behind >= PASSED_ON_RATIO * vote.longest_wait_ns
+            at_most = max(behind, vote.longest_wait_ns if holds_up else 0.0)
+            row["caused_wait_ns"] = round(min(row["caused_wait_ns"], at_most))
+            if holds_up and _comes_last(row, rank_count):
                 evidence.insert(0, "arrival")
         if evidence:
             cause = max(PARTS, key=lambda part: row[f"{part}_excess_ns"])

@@ -69,7 +69,9 @@ def write_parquet(answer: Answer, path: Path) -> None:
     """Write a Parquet file, compressed with zstd."""
     import duckdb
 
-    with duckdb.connect() as db:
+    from ascend_sn.store.parquet import quiet
+
+    with quiet(duckdb.connect()) as db:
         db.register("answer", answer)
         target = str(path).replace("'", "''")
         db.execute(f"copy answer to '{target}' (format parquet, compression zstd)")

@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 from ascend_sn.analysis.host_calls import class_of_call
 from ascend_sn.analysis.pipeline_stages import stages_of_profiles
 from ascend_sn.model.rows import Int64
+from ascend_sn.replay.absent_members import held_by, members_of_groups
 from ascend_sn.replay.blocking import guessed_waits, joins
 from ascend_sn.replay.choose import HOST_KINDS, Window
 from ascend_sn.replay.device import DevicePlan, add_device, plan_device
@@ -81,6 +82,8 @@ def build_graph(
         for profile, window in enumerate(windows)
     ]
     transit = np.array([_add_meeting(parts, meeting, profiles, offsets) for meeting in met], np.int64)
+    for before, after, own_ns in held_by(met, [window.rank for window in windows], members_of_groups(db)):
+        parts.add_edges(transit[before], transit[after], EdgeKind.MEETING, own_ns, inferred=True)
     found = stages_of_profiles(db)
     stages = tuple(found[window.profile_id][0] if window.profile_id in found else None for window in windows)
     return _finished(parts, profiles, joined(loaded), windows, stages, met, transit)

@@ -6,7 +6,7 @@ import msgspec
 
 from ascend_sn.advisor.advise import advise
 from ascend_sn.advisor.facts import Facts
-from ascend_sn.advisor.finding import Finding, NotCollected, Plan, PricedGain, ReplayQuality, Suppressed
+from ascend_sn.advisor.finding import Advice, Finding, NotCollected, Plan, PricedGain, ReplayQuality, Suppressed
 from ascend_sn.advisor.rulebook import Rulebook
 from ascend_sn.report.document import Findings
 from ascend_sn.report.findings import (
@@ -21,15 +21,21 @@ from ascend_sn.report.findings import (
 from ascend_sn.report.language import Language
 from ascend_sn.report.views import Selection
 
-__all__ = ["findings_section"]
+__all__ = ["asked", "findings_section"]
 
 
-def findings_section(facts: Facts, language: Language, selection: Selection) -> Findings:
-    """Let the advisor look at the run, unless it is not asked, and return what it says in a language."""
+def asked(facts: Facts, selection: Selection) -> Advice | None:
+    """Let the advisor look at the run; None where it is not asked."""
     if not selection.advice:
+        return None
+    return advise(facts.run, thresholds=selection.thresholds, facts=facts, rules=selection.rules)
+
+
+def findings_section(advice: Advice | None, language: Language, selection: Selection) -> Findings:
+    """Return what the advisor said, in a language."""
+    if advice is None:
         return Findings(collected=False, state="not_requested", reason="the advisor was not asked")
     thresholds = selection.thresholds
-    advice = advise(facts.run, thresholds=thresholds, facts=facts, rules=selection.rules)
     book = Rulebook(selection.rules)
     return Findings(
         collected=True,

@@ -17,7 +17,7 @@ from ascend_sn.model.rows import Bool, ColumnData, Nullable, Rows, Text
 from ascend_sn.model.tables import ColumnType, Table
 from ascend_sn.store.repeated_spans import REPEATING_PART, with_repeated
 
-__all__ = ["connected", "is_small", "released", "show_table", "write_parquet"]
+__all__ = ["connected", "is_small", "quiet", "released", "show_table", "write_parquet"]
 
 _SMALL_ROWS = 500_000
 _SPARE: list[DuckDBPyConnection] = []
@@ -87,8 +87,18 @@ def connected(row_count: int) -> DuckDBPyConnection:
     ran for seconds, cost more than half of the CPU for writing and for analyses.
     """
     if not is_small(row_count):
-        return duckdb.connect()
+        return quiet(duckdb.connect())
     return _SPARE.pop() if _SPARE else _for_small_tables()
+
+
+def quiet(db: DuckDBPyConnection) -> DuckDBPyConnection:
+    """Return a connection on which no query draws a progress bar.
+
+    DuckDB takes a process that runs no script, such as a worker of a pool, for a person at a terminal, and draws one on
+    stdout, in the middle of what a command writes there, where a query takes longer than two seconds.
+    """
+    db.execute("set enable_progress_bar = false")
+    return db
 
 
 def released(db: DuckDBPyConnection, row_count: int) -> None:
@@ -101,9 +111,9 @@ def released(db: DuckDBPyConnection, row_count: int) -> None:
 
 def _for_small_tables() -> DuckDBPyConnection:
     try:
-        return duckdb.connect(config={"threads": 1, "disabled_optimizers": ",".join(_FOR_LARGE_TABLES)})
+        return quiet(duckdb.connect(config={"threads": 1, "disabled_optimizers": ",".join(_FOR_LARGE_TABLES)}))
     except duckdb.Error:  # another version of DuckDB, without one of these steps
-        return duckdb.connect(config={"threads": 1})
+        return quiet(duckdb.connect(config={"threads": 1}))
 
 
 def write_parquet(db: DuckDBPyConnection, rows: Rows, path: Path, *, rank: int | None) -> None:

@@ -17,6 +17,7 @@ from ascend_sn.errors import StoreError
 from ascend_sn.model.manifest import MANIFEST_NAME, Manifest
 from ascend_sn.model.tables import TABLES, Table
 from ascend_sn.store.input import Input
+from ascend_sn.store.parquet import quiet
 from ascend_sn.store.redaction import Redactor, of_this_machine
 from ascend_sn.store.run import Run
 
@@ -97,7 +98,7 @@ def write_redacted(run: Run, folder: Path, redactor: Redactor) -> None:
         StoreError: There is no room for it.
     """
     try:
-        with duckdb.connect() as db:
+        with quiet(duckdb.connect()) as db:
             for table in TABLES:
                 _copy_table(db, table, run.files[table.name], folder, redactor)
         (folder / MANIFEST_NAME).write_bytes(msgspec.json.encode(_manifest(run, redactor)))

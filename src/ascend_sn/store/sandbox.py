@@ -14,7 +14,7 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.errors import QueryError
 from ascend_sn.model.tables import BY_NAME
-from ascend_sn.store.parquet import show_table
+from ascend_sn.store.parquet import quiet, show_table
 from ascend_sn.store.run import Run
 
 __all__ = ["Answer", "Sandbox"]
@@ -89,6 +89,7 @@ class Sandbox:
         # The files themselves, not their folders: a folder that may be read may also be written.
         self._db.execute("set allowed_paths = $paths", {"paths": allowed})
         self._db.execute("set enable_external_access = false")
+        quiet(self._db)
         self._db.execute("set lock_configuration = true")
 
     @contextmanager

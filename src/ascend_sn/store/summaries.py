@@ -24,7 +24,7 @@ from ascend_sn.store.gather import Shards
 from ascend_sn.store.ingest import Progress
 from ascend_sn.store.locate import Location
 from ascend_sn.store.mapping import Mapping
-from ascend_sn.store.parquet import connected, show_table
+from ascend_sn.store.parquet import connected, quiet, show_table
 from ascend_sn.store.run_parts import WHOLE_INPUT, link_or_copy
 from ascend_sn.store.upgrade import load_manifest
 
@@ -307,7 +307,7 @@ def _compact(run: Path, building: Path, batches: Sequence[Batch]) -> tuple[list[
             files.setdefault(path.name.partition(".")[0], []).append((str(path), list(batch.profiles)))
     for path in sorted((run / "damage" / f"profile={WHOLE_INPUT}").glob("part-*.parquet")):
         files.setdefault("damage", []).append((str(path.absolute()), [WHOLE_INPUT]))
-    db = duckdb.connect(config={"threads": 2})
+    db = quiet(duckdb.connect(config={"threads": 2}))
     rows = 0
     for name, parts in files.items():
         db.execute(

@@ -9,11 +9,12 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.advisor.device_data import silent_devices
 from ascend_sn.advisor.facts import Facts
+from ascend_sn.advisor.finding import Advice, Finding, Location, PricedGain, Suppressed
 from ascend_sn.advisor.median_step import median_phases, median_steps
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.verdict import verdict
 from tests.timeline import empty_tables, insert, timeline
-from tests.unit.advisor.rules.test_straggler import MS, training
+from tests.unit.advisor.rules.test_straggler import MS, STEP, training
 from tests.unit.report.drawn import DrawnRun
 
 
@@ -22,10 +23,10 @@ def said(db: DuckDBPyConnection) -> dict[str, dict[str, Any]]:
     return {message.message_id: message.params for message in messages(db)}
 
 
-def messages(db: DuckDBPyConnection) -> list[Message]:
+def messages(db: DuckDBPyConnection, advice: Advice | None = None) -> list[Message]:
     facts = Facts(DrawnRun(db))
     steps = median_steps(facts)
-    return verdict(facts, steps, median_phases(facts, steps), silent_devices(facts))
+    return verdict(facts, steps, median_phases(facts, steps), silent_devices(facts), advice)
 
 
 def collective(db: DuckDBPyConnection, profile: int, **values: Any) -> None:
@@ -243,6 +244,64 @@ def test_a_straggler_is_named_first_with_what_it_costs() -> None:
         {"rank": 2, "lost_ns": 20 * MS, "lost_ratio": 0.2, "count": 3, "cause": Message("cause.compute")},
     )
     assert "verdict.uneven-ranks" not in said(training(20 * MS))
+
+
+def slow_link(gain_ns: int) -> Finding:
+    """A link of rank 1 that costs so much of a step of 100 ms."""
+    said = Message("said", {"who": Message("link.rank", {"rank": 1}), "share_ratio": 0.25})
+    gain = PricedGain(low_ns=0, expected_ns=gain_ns, high_ns=gain_ns, low_ratio=0.0, expected_ratio=gain_ns / STEP,
+                      high_ratio=gain_ns / STEP, base_ns=STEP, method="replay")  # fmt: skip
+    return Finding(id="R-COMM-5", code="R-COMM-5", topic="communication", severity="info", confidence="high",
+                   title=said, message=said, advice=said, next_step=said, location=Location(ranks=(1,)), evidence=(),
+                   effort="config", gain=gain)  # fmt: skip
+
+
+def held_back(reason: str) -> Suppressed:
+    """The straggler, rank 2, which the advisor does not advise to repair."""
+    said = Message("said")
+    return Suppressed(id="R-IMB-1", code="R-IMB-1", topic="communication", reason=Message(reason), title=said,
+                      message=said, location=Location(profile_ids=(2,), ranks=(2,)))  # fmt: skip
+
+
+def test_a_slow_link_is_named_first_where_repairing_the_straggler_gains_nothing() -> None:
+    advice = Advice(findings=(slow_link(10 * MS),), suppressed=(held_back("suppressed.no-gain"),))
+
+    first, *others = messages(training(20 * MS), advice)
+
+    assert (first.message_id, first.params["gain_ns"], first.params["gain_ratio"]) == (
+        "verdict.slow-link",
+        10 * MS,
+        0.1,
+    )
+    assert first.params["who"] == Message("link.rank", {"rank": 1})
+    assert "verdict.straggler" not in {other.message_id for other in others}
+    hidden = next(other for other in others if other.message_id == "verdict.straggler-hidden")
+    assert hidden.params == {"rank": 2, "cause": Message("cause.compute"), "longer_ns": 20 * MS}
+
+
+@pytest.mark.parametrize(
+    ("link_ns", "order"),
+    [
+        (21 * MS, ["verdict.slow-link", "verdict.straggler"]),
+        (19 * MS, ["verdict.straggler", "verdict.slow-link"]),
+        (5 * MS, ["verdict.straggler", "verdict.slow-link"]),
+        (5 * MS - 1, ["verdict.straggler"]),
+    ],
+)
+def test_of_a_straggler_and_a_slow_link_the_one_that_costs_more_comes_first(link_ns: int, order: list[str]) -> None:
+    told = [message.message_id for message in messages(training(20 * MS), Advice(findings=(slow_link(link_ns),)))]
+
+    assert told[0] == order[0]
+    assert [one for one in told if one in ("verdict.slow-link", "verdict.straggler")] == order
+
+
+def test_a_straggler_whose_repair_gains_nothing_is_not_named_first() -> None:
+    advice = Advice(suppressed=(held_back("suppressed.small-gain"),))
+
+    told = [message.message_id for message in messages(training(20 * MS), advice)]
+
+    assert told.index("verdict.straggler-hidden") > 0
+    assert "verdict.straggler" not in told
 
 
 def test_a_straggler_that_costs_little_is_not_named_first() -> None:

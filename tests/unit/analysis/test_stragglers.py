@@ -164,7 +164,7 @@ def test_a_rank_that_was_held_up_itself_only_passes_that_on() -> None:
     assert [row["is_straggler"] for row in rows] == [True, False, False, False]
     assert [(row["calls"], row["last_calls"], row["caused_wait_ns"]) for row in rows[:2]] == [
         (6, 6, 40 * US),  # last in "a" and in "b"
-        (6, 3, 40 * US),  # last in "c"
+        (6, 3, 0),  # last in "c", by what rank 0 made it wait
     ]
     assert rows[0]["chance_ratio"] == pytest.approx(0.5**6)  # for one rank; among four it may be chance
     assert (rows[0]["evidence"], rows[0]["cause"]) == ("score,outlier", "compute")

@@ -3,8 +3,8 @@ from __future__ import annotations
 from ascend_sn.replay import Bound, Edit, Gain, Replay, Scale, SetDur, TimeClass, Transform, Where, straggler_normalised
 from ascend_sn.replay.graph import NodeKind, Residual
 from ascend_sn.replay.prices import replayed_ns
-from tests.timeline import timeline
-from tests.unit.replay.drawings import launch, meet, node_of, replay_of, step_after
+from tests.timeline import insert, timeline
+from tests.unit.replay.drawings import launch, meet, node_of, replay_of, step_after, stretched
 
 # A14's hand trace with what leads to it: rank 0 waits 14, both move bytes for 6.
 TWO_RANKS = """
@@ -88,6 +88,53 @@ def test_what_is_waited_for_absent_members_stays_whatever_the_edit() -> None:
     edits: list[Edit] = [Scale(Where(names=("A",)), 0.0), Scale(Where(kinds=("communication",)), 0.0)]
 
     assert step_after(replay, *edits) == 4
+
+
+# Rank 2 is not here. R is of ranks 0 and 2, S of ranks 1 and 2: rank 1 comes to S at 6 and waits for rank 2, which is
+# in R until 18 and comes 2 later; the bytes of S move for 6.
+THROUGH_ABSENT = """
+    r0 step |111111111111111111............|
+    r0 s1   |AAAA..........................|
+    r0 s2   |....RRRRRRRRRRRRRR............|
+    r1 step |11111111111111111111111111....|
+    r1 s1   |AAAAAA........................|
+    r1 s2   |......SSSSSSSSSSSSSSSSSSSS....|
+"""
+
+
+def through_absent(*, members_known: bool = True) -> Replay:
+    # In 10 us: short waits are scheduling.
+    db = stretched(timeline(THROUGH_ABSENT, kinds={"R": "communication", "S": "communication"}), 10_000)
+    meet(db, "R", profiles=(0,), group_size=2, transit_ns=140_000)
+    meet(db, "S", profiles=(1,), group_size=2, transit_ns=60_000)
+    for rank in (0, 1):
+        insert(db, "flow", profile_id=rank, src_table="kernel", src_id=0, dst_table="kernel", dst_id=1,
+               kind="event")  # fmt: skip
+    ((of_r,), (of_s,)) = db.execute("select group_id from collective order by profile_id").fetchall()
+    db.execute("delete from comm_group_member")
+    for profile, group in ((0, of_r), (1, of_s)):
+        for place, rank in enumerate((profile, 2)):
+            insert(db, "comm_group_member", profile_id=profile, rank=profile, group_id=group, group_rank=place,
+                   group_size=2, size_is_exact=True, member_rank=rank if members_known else None)  # fmt: skip
+    return replay_of(db)
+
+
+def test_an_absent_member_comes_after_the_call_that_it_still_was_in() -> None:
+    replay = through_absent()
+
+    transit = node_of(replay.graph, "S", profile=1, kind=NodeKind.TRANSIT)
+    assert (replay.graph.nodes.start[transit], replay.graph.residual[transit]) == (200_000, 0)
+    # R moves its bytes in 4 instead of 14: rank 2 leaves it at 8, comes to S at 10, and that ends at 16.
+    quicker = SetDur(Where(names=("R",), kinds=("communication",)), 40_000)
+    assert replay.base_ns - step_after(replay, quicker) == 100_000
+
+
+def test_where_the_members_are_not_known_nothing_ties_the_calls_together() -> None:
+    replay = through_absent(members_known=False)
+
+    transit = node_of(replay.graph, "S", profile=1, kind=NodeKind.TRANSIT)
+    assert replay.graph.residual[transit] == 140_000
+    assert replay.graph.residual_type[transit] == Residual.MEMBERS_ABSENT
 
 
 def test_without_a_record_and_with_absent_members_the_transit_is_unknown() -> None:

@@ -92,3 +92,15 @@ def test_the_rank_at_slow_links_and_its_group_are_looked_into() -> None:
     chosen = chosen_profiles(run, at_most=8)
 
     assert 29 in chosen
+
+
+def test_a_rank_whose_memory_leaks_is_looked_into() -> None:
+    run = ranks(40)
+    for step in range(40):
+        insert(run.db, "step", profile_id=27, rank=27, step_id=100 + step, step=100 + step, ts_ns=1_000 + 10 * step,
+               dur_ns=10, origin="mark")  # fmt: skip
+        insert(run.db, "memory_sample", profile_id=27, rank=27, ts_ns=1_001 + 10 * step, component="PTA",
+               allocated_bytes=8_000_000_000 + step * 1_000_000)  # fmt: skip
+
+    assert 27 in chosen_profiles(run, at_most=8)
+    assert 27 not in chosen_profiles(ranks(40), at_most=8)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from ascend_sn.advisor.evidence import figures, place
+from ascend_sn.advisor.late_hosts import late_host_explains, late_hosts
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Lacking, Outcome, Rule
@@ -35,7 +36,7 @@ class _Operator(msgspec.Struct):
 
 
 def check(context: Context) -> Iterator[Outcome]:
-    """Yield one claim, about the rank whose operators cost its host most."""
+    """Yield one claim, about the rank whose operators cost its host most; one whose host alone is late comes last."""
     limits = context.limits
     steps = {step.profile_id: step for step in context.device_steps}
     sums = [row for row in context.facts.query("operator_statistics", _SUMS, _Sums) if row.profile_id in steps]
@@ -51,7 +52,8 @@ def check(context: Context) -> Iterator[Outcome]:
         >= limits["host_from_ratio"] * steps[row.profile_id].window_ns * steps[row.profile_id].step_count
     ]
     if bound:
-        most = max(bound, key=lambda row: row.host_ns / steps[row.profile_id].step_count)
+        late = late_hosts(context.facts)
+        most = max(bound, key=lambda row: (row.profile_id not in late, row.host_ns / steps[row.profile_id].step_count))
         yield _claim(context, steps[most.profile_id], most)
 
 
@@ -84,7 +86,8 @@ def _claim(context: Context, step: MedianStep, sums: _Sums) -> Claim:
         ),
         changes=(_dispatched_as_graph,),
         at_stake_ns=sums.host_ns // step.step_count,
-        suppressed_by=Message("suppressed.told-by", {"rule": "R-HOST-1"}) if found is not None else None,
+        suppressed_by=late_host_explains(context.facts, step.profile_id)
+        or (Message("suppressed.told-by", {"rule": "R-HOST-1"}) if found is not None else None),
     )
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.finding import Confidence
+from ascend_sn.advisor.late_hosts import late_host_explains, late_hosts
 from ascend_sn.advisor.median_step import MedianStep, is_of, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
@@ -42,7 +43,7 @@ class _Shapes(msgspec.Struct):
 
 
 def check(context: Context) -> Iterator[Claim]:
-    """Yield one claim, about the rank whose device starves longest."""
+    """Yield one claim, about the rank whose device starves longest; one whose host alone is late comes last."""
     limits = context.limits
     found = starved_step(
         context, limits["starved_above_ratio"], limits["free_above_ratio"], limits["launches_known_from_ratio"]
@@ -53,8 +54,8 @@ def check(context: Context) -> Iterator[Claim]:
     causes = _causes(context, step)
     most = max(causes, key=lambda cause: cause.cause_ns, default=None)
     named = max((cause for cause in causes if cause.cause in _NAMED), key=lambda cause: cause.cause_ns, default=None)
-    reason = None
-    if named is not None and named.cause_ns > limits["other_cause_from_ratio"] * bound.free_ns:
+    reason = late_host_explains(context.facts, step.profile_id)
+    if reason is None and named is not None and named.cause_ns > limits["other_cause_from_ratio"] * bound.free_ns:
         reason = Message("suppressed.other-cause", {"cause": free_cause(named.cause), "cause_ns": named.cause_ns})
     if reason is None:
         waits = waits_per_step(context, step)
@@ -91,7 +92,10 @@ def check(context: Context) -> Iterator[Claim]:
 def starved_step(
     context: Context, starved_above: float, free_above: float, known_from: float
 ) -> tuple[MedianStep, _Bound] | None:
-    """Return the step whose device starves longest, if any is host bound by these thresholds."""
+    """Return the step whose device starves longest, if any is host bound by these thresholds.
+
+    A rank whose host alone is late is returned only where no other rank is.
+    """
     rows = {(row.profile_id, row.step_id): row for row in context.facts.rows("host_bound", _Bound)}
     bound = [(step, row) for step in context.device_steps if (row := rows.get((step.profile_id, step.step_id)))]
     bound = [
@@ -101,7 +105,8 @@ def starved_step(
         and row.free_ns > free_above * step.window_ns
         and row.launch_known_ratio >= known_from
     ]
-    return max(bound, key=lambda pair: pair[1].starved_ns, default=None)
+    late = late_hosts(context.facts)
+    return max(bound, key=lambda pair: (pair[0].profile_id not in late, pair[1].starved_ns), default=None)
 
 
 def free_cause(cause: str) -> Message:

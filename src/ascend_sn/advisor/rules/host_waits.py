@@ -58,7 +58,8 @@ def check(context: Context) -> Iterator[Claim]:
         if _per_step(step, own) >= context.limits["waited_from_ratio"] * step.window_ns and own
     ]
     if found:
-        yield _waits(context, *max(found, key=lambda pair: _per_step(*pair)))
+        step, own = max(found, key=lambda pair: _per_step(*pair))
+        yield _waits(context, step, own, max(_recoverable_ns(one, _per_step(one, mine)) for one, mine in found))
 
 
 def waits_per_step(context: Context, step: MedianStep) -> float:
@@ -118,7 +119,7 @@ def _user_frame(context: Context, pause: _Pause) -> str | None:
     return (user_frame(rows[0].frames) if rows else None) or pause.site
 
 
-def _waits(context: Context, step: MedianStep, waits: list[_Pause]) -> Claim:
+def _waits(context: Context, step: MedianStep, waits: list[_Pause], recoverable_ns: int) -> Claim:
     limits = context.limits
     most = max(waits, key=lambda pause: pause.total_ns)
     calls = sum(pause.calls for pause in waits) / step.step_count
@@ -153,7 +154,7 @@ def _waits(context: Context, step: MedianStep, waits: list[_Pause]) -> Claim:
             *figures(step, "kernel", {"small_ratio": None if small is None else small.small_ratio}),
         ),
         changes=(partial(_waits_removed, names=frozenset(pause.name for pause in waits)),),
-        at_stake_ns=_per_step(step, waits),
+        at_stake_ns=recoverable_ns,
         texts=_SEPARATED if separated else {},
     )
 
@@ -171,10 +172,15 @@ def _blocking_launches(context: Context, pause: _Pause, step: MedianStep, waits:
             step, "host_pauses", {"launch_blocking_ratio": pause.share_ratio, "launch_blocking_ns": pause.total_ns}
         ),
         changes=(partial(_waits_removed, names=names),),
-        at_stake_ns=pause.total_ns // step.step_count,
+        at_stake_ns=_recoverable_ns(step, pause.total_ns // step.step_count),
         texts=_BLOCKING,
         effort="config",
     )
+
+
+def _recoverable_ns(step: MedianStep, waited_ns: int) -> int:
+    """What a host that does not wait can gain at most: as long as the device works, waiting for it costs nothing."""
+    return min(waited_ns, step.free_ns)
 
 
 def _waits_removed(graph: StepGraph, *, names: frozenset[str]) -> Transform | Unpriced:

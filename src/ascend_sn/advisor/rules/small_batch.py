@@ -13,6 +13,7 @@ import msgspec
 from ascend_sn.advisor.activations import activations_of
 from ascend_sn.advisor.device_memory import DeviceMemory, device_memory
 from ascend_sn.advisor.evidence import figures, place
+from ascend_sn.advisor.late_hosts import late_host_explains, late_hosts
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
@@ -55,7 +56,7 @@ class _Projection(msgspec.Struct):
 
 
 def check(context: Context) -> Iterator[Claim]:
-    """Yield one claim, about the rank with the largest share of fixed time."""
+    """Yield one claim, about the rank with the largest share of fixed time; one whose host alone is late comes last."""
     phases = {row.profile_id: row for row in context.phases}
     training = [
         step
@@ -76,7 +77,8 @@ def check(context: Context) -> Iterator[Claim]:
     found = [step for step in training if _is_small(context, step, uses.get(step.profile_id), fixed_ratio(step))]
     if not found:
         return
-    worst = max(found, key=fixed_ratio)
+    late = late_hosts(context.facts)
+    worst = max(found, key=lambda step: (step.profile_id not in late, fixed_ratio(step)))
     use = uses.get(worst.profile_id)
     waits = _waits(context, moved.get(worst.profile_id))
     memory = _Projection() if waits is not None else _projection(context, worst)
@@ -100,7 +102,7 @@ def check(context: Context) -> Iterator[Claim]:
         ),
         changes=(_doubled,),
         at_stake_ns=round(fixed_ratio(worst) * worst.window_ns / 2),  # twice the batch shares it among two
-        suppressed_by=waits or _too_large(context, memory),
+        suppressed_by=late_host_explains(context.facts, worst.profile_id) or waits or _too_large(context, memory),
         texts=_texts(use, memory, context.limits["latency_from_ratio"]),
         confidence="medium" if memory.projected_ratio is None else "high",
     )

@@ -11,11 +11,12 @@ import msgspec
 from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
+from ascend_sn.advisor.thresholds import Limits
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
 
-__all__ = ["RULE"]
+__all__ = ["RULE", "is_uneven_load"]
 
 
 class _Row(msgspec.Struct, kw_only=True):
@@ -46,16 +47,16 @@ class _Row(msgspec.Struct, kw_only=True):
 
 
 def check(context: Context) -> Iterator[Claim]:
-    """Yield one claim per straggler, the one that costs most first."""
+    """Yield one claim per straggler, the one that costs most first; of many that are an uneven load that one only."""
     if len(context.profiles) < 2:  # nobody to wait for
         return
     limits = context.limits
     # Ranks that never meet do not wait for each other.
     windows = {step.profile_id: step.window_ns for step in context.steps if step.communication_ns > 0}
-    rows = context.facts.rows("stragglers", _Row, lambda row: row["is_straggler"])
-    for row in sorted(rows, key=lambda row: -row.lost_ns):
-        if row.profile_id not in windows:
-            continue
+    rows = context.facts.rows("stragglers", _Row, lambda row: row["is_straggler"] and row["profile_id"] in windows)
+    rows.sort(key=lambda row: -row.lost_ns)
+    uneven = _uneven_load(limits, len(rows), len(windows))
+    for row in rows[:1] if uneven is not None else rows:
         window_ns = windows[row.profile_id] or 1
         lost_ratio = row.lost_ns / window_ns
         if row.lost_ns <= limits["wait_from_ns"] and lost_ratio <= limits["wait_from_ratio"]:
@@ -77,14 +78,28 @@ def check(context: Context) -> Iterator[Claim]:
             evidence=_evidence(row, cause, excess_ns),
             changes=(partial(_normalised, profile_id=row.profile_id),),
             at_stake_ns=row.lost_ns,
-            suppressed_by=Message("suppressed.first-step-only") if row.steps == 1 and _is_first(context, row) else None,
+            suppressed_by=uneven or _set_up_alone(context, row),
             texts={"advice": _ADVICE[cause], **({} if row.last_calls else _BY_SCORE)},
         )
 
 
-def _is_first(context: Context, row: _Row) -> bool:
-    """Whether the only step of a marked capture is the first one, in which ranks meet by set-up alone."""
-    return any(step.profile_id == row.profile_id and step.step in (0, 1) for step in context.steps)
+def is_uneven_load(limits: Limits, stragglers: int, ranks: int) -> bool:
+    """Whether too many ranks take longer for one of them to be the cause: repairing one gains nothing."""
+    return stragglers >= limits["many_from_count"] and stragglers > limits["many_above_ratio"] * ranks
+
+
+def _uneven_load(limits: Limits, stragglers: int, ranks: int) -> Message | None:
+    if not is_uneven_load(limits, stragglers, ranks):
+        return None
+    return Message("suppressed.uneven-load", {"count": stragglers, "rank_count": ranks})
+
+
+def _set_up_alone(context: Context, row: _Row) -> Message | None:
+    """Say that the only step of a marked capture is the first one, in which ranks meet by set-up alone."""
+    if row.steps != 1:
+        return None
+    first = any(step.profile_id == row.profile_id and step.step in (0, 1) for step in context.steps)
+    return Message("suppressed.first-step-only") if first else None
 
 
 def _normalised(graph: StepGraph, *, profile_id: int) -> Transform | Unpriced:

@@ -1,4 +1,4 @@
-"""R-IMB-2 uneven ranks: ranks wait for each other, now for one and now for another."""
+"""R-IMB-2 uneven ranks: ranks wait for each other, now for one and now for another, or always for the same many."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
+from ascend_sn.advisor.rules.straggler import is_uneven_load
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -47,7 +48,9 @@ def check(context: Context) -> Iterator[Claim]:
     long = mean_ns > limits["wait_from_ns"] or mean_ns > limits["wait_from_ratio"] * window_ns
     if not long or spread < limits["spread_from_ratio"]:
         return
-    culprits = context.facts.rows("stragglers", _Culprit, lambda row: row["is_straggler"])
+    culprits = context.facts.rows(
+        "stragglers", _Culprit, lambda row: row["is_straggler"] and row["profile_id"] in windows
+    )
     yield Claim(
         params={
             "wait_ns": mean_ns,
@@ -64,7 +67,7 @@ def check(context: Context) -> Iterator[Claim]:
         ),
         changes=(_all_normal,),
         at_stake_ns=round(mean_ns),
-        suppressed_by=_reason(culprits, waits),
+        suppressed_by=_reason([] if is_uneven_load(limits, len(culprits), len(windows)) else culprits, waits),
     )
 
 

@@ -27,6 +27,7 @@ def test_a_wait_that_lets_the_device_run_dry_is_priced() -> None:
     assert finding.gain is not None
     assert (finding.gain.change, finding.severity) == ("W11", "critical")
     assert finding.gain.expected_ns > 0
+    assert finding.at_stake_ns == 6  # the device is free for 6 of the 20, whatever the host waits
 
 
 def test_the_line_of_the_users_program_is_named() -> None:

@@ -49,3 +49,37 @@ def test_absent_members_may_be_the_late_ones() -> None:
            size_is_exact=True)  # fmt: skip
 
     assert suppressed(db, "R-IMB-2") == ["suppressed.members-absent"]
+
+
+def loaded(heavy: int, ranks: int) -> DuckDBPyConnection:
+    """The first `heavy` ranks compute 20 ms longer than the others, in every step; all meet after that."""
+    db = training(0, ranks=ranks)
+    db.execute(f"update kernel set dur_ns = dur_ns + {20 * MS} where name = 'MatMul' and rank < {heavy}")
+    db.execute(f"update kernel set ts_ns = ts_ns + {20 * MS} where name = 'allReduce' and rank < {heavy}")
+    db.execute(f"update kernel set dur_ns = dur_ns + {20 * MS} where name = 'allReduce' and rank >= {heavy}")
+    db.execute(f"update kernel set ts_ns = ts_ns + {20 * MS}, dur_ns = dur_ns - {20 * MS} where name = 'Adam'")
+    db.execute(f"update collective set ts_ns = ts_ns + {20 * MS} where rank < {heavy}")
+    db.execute(f"""
+        update collective
+        set dur_ns = dur_ns + {20 * MS}, wait_ns = {20 * MS}, sync_ns = {20 * MS}
+        where rank >= {heavy}
+    """)
+    return db
+
+
+def test_many_ranks_that_have_more_to_do_are_an_uneven_load() -> None:
+    db = loaded(4, 12)
+
+    finding = found(db, "R-IMB-2")
+
+    assert suppressed(db, "R-IMB-1") == ["suppressed.uneven-load"]
+    assert finding is not None
+    assert finding.gain is not None
+    assert finding.gain.expected_ns == 20 * MS
+
+
+def test_few_ranks_that_have_more_to_do_are_stragglers() -> None:
+    db = loaded(3, 12)
+
+    assert suppressed(db, "R-IMB-2") == ["suppressed.straggler-explains"]
+    assert "suppressed.uneven-load" not in suppressed(db, "R-IMB-1")
