@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Axis, type Placed, gridOf, shadeOf } from "../src/insight/pages/overview/rank-places";
+import { type Axis, type Placed, ROW_PX, gridOf, rowsInSight, shadeOf } from "../src/insight/pages/overview/rank-places";
 import { corners, decades, place } from "../src/insight/pages/operators/roofline-scale";
 
 const NOWHERE: Record<Axis, number | null> = { pp: null, dp: null, cp: null, tp: null, ep: null };
@@ -51,4 +51,12 @@ test("scales are whole powers of ten around what they show", () => {
 test("a roof rises with the bandwidth to the ridge and is flat after it", () => {
   expect(corners({ peak: 1000, ridge: 10 }, { low: 0, high: 2 })).toEqual([[1, 100], [10, 1000], [100, 1000]]);
   expect(corners({ peak: 1000, ridge: 0.1 }, { low: 0, high: 1 })).toEqual([[1, 1000], [10, 1000]]);
+});
+
+test("of many rows those in sight are drawn, with eight on either side; of few all", () => {
+  expect(rowsInSight(40, 0, 100)).toEqual([0, 40]);
+  expect(rowsInSight(128, 0, 10 * ROW_PX)).toEqual([0, 18]);
+  expect(rowsInSight(128, 50 * ROW_PX, 10 * ROW_PX)).toEqual([42, 68]);
+  expect(rowsInSight(128, 128 * ROW_PX, 10 * ROW_PX)).toEqual([119, 128]);
+  expect(rowsInSight(0, 0, 0)).toEqual([0, 0]);
 });

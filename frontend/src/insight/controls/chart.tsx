@@ -39,6 +39,9 @@ export function ChartView({ chart, title, view = 0, height, onPick, onZoom }: Ch
     watch.observe(box.current);
     return () => {
       watch.disconnect();
+      // A large drawing is painted over several frames; those still to come would meet a chart that is gone.
+      drawn.clear();
+      drawn.getZr().refreshImmediately();
       drawn.dispose();
       made.current = null;
     };

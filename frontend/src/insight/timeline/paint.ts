@@ -53,6 +53,8 @@ const HATCH_FROM = 5;
 const CROWDED = 2;
 const LEVELS = 4;
 const CHARACTER = 6.3;
+/** Chinese characters, which take as much room as two others. */
+const WIDE = /[\u2e80-\uffef]/;
 
 interface Text {
   x: number;
@@ -291,7 +293,7 @@ function inLaneOf(pieces: readonly Piece[]): number {
 
 /** The text, cut so that it fits; it is measured only where an estimate leaves doubt. */
 export function fitted(context: CanvasRenderingContext2D, text: string, room: number): string {
-  if (text.length * CHARACTER * 1.35 < room) return text;
+  if (text.length * CHARACTER * (WIDE.test(text) ? 2.2 : 1.35) < room) return text;
   const shown = text.length > 200 ? text.slice(0, 200) : text;
   const width = context.measureText(shown).width;
   if (width <= room && shown.length === text.length) return text;

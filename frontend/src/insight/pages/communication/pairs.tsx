@@ -93,7 +93,7 @@ export function PairsCard({ run, group: asked = "" }: { run: string; group?: str
         <>
           <Choice label={t("comm.metric")} choices={known.map((one) => [one, columnText(one)] as const)} value={shown} choose={(one) => change({ metric: one })} />
           <p class="note">{KINDS[shown].lowIsBad ? t("comm.low-is-dark") : t("comm.high-is-dark")}</p>
-          <div class="scroll heat"><ChartView chart={chart} view={known.indexOf(shown)} title={`${t("comm.pairs")}: ${columnText(shown)}`} onPick={(at) => pick(withValue(ofGroup, shown)[at])} /></div>
+          <div class="scroll heat" tabIndex={0} role="region" aria-label={t("comm.pairs")}><ChartView chart={chart} view={known.indexOf(shown)} title={`${t("comm.pairs")}: ${columnText(shown)}`} onPick={(at) => pick(withValue(ofGroup, shown)[at])} /></div>
         </>
       )}
       {value?.state === "collected" && <ServerTable run={run} name="rank_pairs" title={t("comm.pairs")} rows={12} />}

@@ -19,7 +19,7 @@ export function ClusterCard({ cluster }: { cluster: Cluster }) {
     <Card title={t("cluster.title", { count: cluster.rank_count })} note={t("cluster.note", { count: cluster.straggler_count })}>
       {cluster.detailed_ranks && <p class="note">{t("cluster.detailed", { ranks: cluster.detailed_ranks.map((rank) => rank ?? "?").join(", ") })}</p>}
       {cluster.lost_count > 0 && <p class="note">{t("cluster.lost", { count: cluster.lost_count })} {cluster.lost.join("; ")}</p>}
-      {chart && <div class="scroll heat"><ChartView chart={chart} title={t("cluster.heat")} /></div>}
+      {chart && <div class="scroll heat" tabIndex={0} role="region" aria-label={t("cluster.heat")}><ChartView chart={chart} title={t("cluster.heat")} /></div>}
       {cluster.worst.length > 0 && (
         <>
           <h3>{t("cluster.worst")}</h3>

@@ -1,6 +1,6 @@
 /** The ranks by their places in parallel groups, coloured by what their steps are made of; a rank leads to its group's calls. */
 
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { quantityText } from "../../../text/quantities";
 import { useAsked } from "../../api/asked";
 import { runPath } from "../../api/client";
@@ -12,7 +12,7 @@ import { rankText } from "../../controls/rank-select";
 import { type Row, ServerTable, rowOf } from "../../controls/server-table";
 import { change, go, oneOf, parameters } from "../../shell/router";
 import { t } from "../../shell/words";
-import { AXES, type Axis, type Grid, gridOf, shadeOf } from "./rank-places";
+import { AXES, type Axis, type Grid, ROW_PX, gridOf, rowsInSight, shadeOf } from "./rank-places";
 
 const METRICS = ["window_ns", "compute_ns", "exposed_comm_ns", "free_ns"] as const;
 type Metric = (typeof METRICS)[number];
@@ -58,25 +58,44 @@ function Cells({ rows, grid, metric, kind }: { rows: readonly Row[]; grid: Grid;
   const groupOf = (at: number | null): unknown => (kind === null || at === null ? null : (rows[at]?.[`${kind}_group`] ?? null));
   const group = groupOf(seen);
   const across = grid.axes.at(-1);
+  const [view, setView] = useState({ top: 0, height: 0 });
+  const wanted = useRef(false);
+  const [first, last] = rowsInSight(grid.rows.length, view.top, view.height);
+  const drawn = grid.rows.slice(first, last);
+  // Where the last stop is out of sight, the first rank that is drawn takes its place.
+  const stopDrawn = drawn.some((line) => line.cells.includes(stop)) ? stop : (drawn.flatMap((line) => line.cells).find((at) => at !== null) ?? stop);
+  const looked = (): void => { if (box.current) setView({ top: box.current.scrollTop, height: box.current.clientHeight }); };
+  useEffect(looked, [grid]);
+  useLayoutEffect(() => {
+    if (!wanted.current) return;
+    const cell = box.current?.querySelector<HTMLElement>(`[data-at="${stop}"]`);
+    if (!cell) return;
+    wanted.current = false;
+    cell.focus();
+  });
   const moved = (event: KeyboardEvent): void => {
-    const to = next(grid, stop, event.key);
+    const to = next(grid, stopDrawn, event.key);
     if (to === null) return;
     event.preventDefault();
     event.stopPropagation();
+    wanted.current = true;
     setStop(to);
-    box.current?.querySelector<HTMLElement>(`[data-at="${to}"]`)?.focus();
+    const row = grid.rows.findIndex((one) => one.cells.includes(to));
+    if (box.current && (row < first || row >= last)) box.current.scrollTop = row * ROW_PX;
+    looked();
   };
   return (
     <>
-      <div class="scroll rank-map" ref={box} onKeyDown={moved} role="group" aria-label={`${t("map.title")}: ${columnText(metric)}`} onMouseLeave={() => setSeen(null)}>
+      <div class="scroll rank-map" ref={box} onKeyDown={moved} onScroll={looked} role="group" aria-label={`${t("map.title")}: ${columnText(metric)}`} onMouseLeave={() => setSeen(null)}>
         {across && (
           <div class="rank-row head" aria-hidden="true">
             <span class="where" />
             {grid.columns.map((column) => <span key={column} class="column">{across.toUpperCase()} {column}</span>)}
           </div>
         )}
-        {grid.rows.map((line, number) => (
-          <div key={number} class="rank-row">
+        {first > 0 && <div style={{ height: `${first * ROW_PX}px` }} />}
+        {drawn.map((line, number) => (
+          <div key={first + number} class="rank-row">
             {across && <span class="where">{line.label.map(([axis, place]) => `${axis.toUpperCase()} ${place}`).join(" · ")}</span>}
             {line.cells.map((at, column) => {
               const row = at === null ? undefined : rows[at];
@@ -88,7 +107,7 @@ function Cells({ rows, grid, metric, kind }: { rows: readonly Row[]; grid: Grid;
                   key={column}
                   type="button"
                   data-at={at}
-                  tabIndex={at === stop ? 0 : -1}
+                  tabIndex={at === stopDrawn ? 0 : -1}
                   class={`rank-cell${group !== null && groupOf(at) === group ? " together" : ""}${much === null ? " none" : ""}`}
                   style={much === null ? {} : shadeOf(much, scale)}
                   title={told(row, metric, text)}
@@ -103,6 +122,7 @@ function Cells({ rows, grid, metric, kind }: { rows: readonly Row[]; grid: Grid;
             })}
           </div>
         ))}
+        {last < grid.rows.length && <div style={{ height: `${(grid.rows.length - last) * ROW_PX}px` }} />}
       </div>
       {values.length > 0 && (
         <p class="rank-scale soft">

@@ -20,6 +20,18 @@ export interface Grid {
 
 const FLAT_COLUMNS = 16;
 
+/** Height of a row with the space below it, as the style sheet has it. */
+export const ROW_PX = 47;
+const ALL_ROWS = 40;
+const ROWS_BESIDE = 8;
+
+/** The rows that are drawn, first and one past the last: all of few, else those in sight and some beside them. */
+export function rowsInSight(count: number, top: number, height: number): readonly [number, number] {
+  if (count <= ALL_ROWS) return [0, count];
+  const first = Math.max(0, Math.min(count - 1, Math.floor(top / ROW_PX)) - ROWS_BESIDE);
+  return [first, Math.min(count, Math.ceil((top + height) / ROW_PX) + ROWS_BESIDE)];
+}
+
 export function gridOf(ranks: readonly Placed[]): Grid {
   const known = AXES.filter((axis) => axis !== "ep" && ranks.some((one) => one.places[axis] !== null));
   const axes: readonly Axis[] = known.length ? known : AXES.filter((axis) => axis === "ep" && ranks.some((one) => one.places[axis] !== null));
