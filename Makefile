@@ -93,6 +93,7 @@ fuzz: venv
 	$(BIN)/python -m fuzz.native_core $(FUZZ_MINUTES)
 	$(BIN)/python -m fuzz.readers --sanitize --runs $(FUZZ_RUNS)
 	$(BIN)/python -m fuzz.readers --target pickle --runs $(FUZZ_RUNS)
+	$(BIN)/python -m fuzz.promises
 
 $(VENV)/.ready: pyproject.toml $(NATIVE) $(FRONTEND)
 	@echo "preparing $(VENV)"

@@ -12,6 +12,7 @@ from typing import Any
 
 __all__ = [
     "AscendSnError",
+    "BroughtCodeError",
     "EmptyInputError",
     "FormatError",
     "HistoryError",
@@ -106,6 +107,10 @@ class JsonTextError(AscendSnError):
 
 class ReaderError(AscendSnError):
     """A reader of another package that cannot be used; the message names its entry point."""
+
+
+class BroughtCodeError(AscendSnError):
+    """Code of a user or of another package that failed; the message says how, and in which line."""
 
 
 class NotCollectedError(AscendSnError):

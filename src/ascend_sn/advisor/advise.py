@@ -13,7 +13,10 @@ from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.pricing import Price, priced, quality_of
 from ascend_sn.advisor.rule import Claim, Context, Lacking, Outcome, Rule, Shared, TextPart
 from ascend_sn.advisor.rulebook import Rulebook
+from ascend_sn.advisor.rules import CODES
 from ascend_sn.advisor.thresholds import GENERAL, Limits, Thresholds
+from ascend_sn.errors import BroughtCodeError, UsageError
+from ascend_sn.model.brought_code import call_brought
 from ascend_sn.store import Run
 
 __all__ = ["advise"]
@@ -97,8 +100,17 @@ def advise(
 def _looked(rule: Rule, shared: Shared, limits: Limits) -> list[Claim | NotCollected]:
     """Return what a rule claims, or what it lacks."""
     lacking = [Lacking(name) for name in rule.needs if shared.facts.missing(name) is not None]
-    outcomes: list[Outcome] = [*lacking[:1]] or list(rule.check(Context(shared, limits)))
+    outcomes: list[Outcome] = [*lacking[:1]] or _checked(rule, Context(shared, limits))
     return [_not_collected(rule, one, shared.facts) if isinstance(one, Lacking) else one for one in outcomes]
+
+
+def _checked(rule: Rule, context: Context) -> list[Outcome]:
+    if rule.code in CODES:
+        return list(rule.check(context))
+    try:
+        return call_brought(lambda: list(rule.check(context)))
+    except BroughtCodeError as error:
+        raise UsageError(f"rule {rule.code} failed: {error}; repair it, or leave its file out") from error
 
 
 def _not_collected(rule: Rule, lacking: Lacking, facts: Facts) -> NotCollected:

@@ -18,7 +18,8 @@ from typing import Final
 
 from ascend_sn.advisor import rules
 from ascend_sn.advisor.rule import Rule
-from ascend_sn.errors import UnknownNameError, UsageError
+from ascend_sn.errors import AscendSnError, BroughtCodeError, UnknownNameError, UsageError
+from ascend_sn.model.brought_code import call_brought
 
 __all__ = ["PARTS", "Rulebook", "rules_of"]
 
@@ -86,12 +87,7 @@ def rules_of(places: Iterable[str]) -> tuple[Rule, ...]:
 def _module(place: str) -> ModuleType:
     path = Path(place)
     if path.suffix != ".py" and not path.exists():
-        try:
-            return import_module(place)
-        except ModuleNotFoundError as error:
-            raise UsageError(f"{place}: no such file, and no such module ({error})") from error
-        except (TypeError, ValueError) as error:
-            raise UsageError(f"{place}: no such file, and no name of a module") from error
+        return _installed(place)
     name = _FILE_MODULE.format(re.sub(r"\W", "_", str(path.absolute())))
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -99,10 +95,26 @@ def _module(place: str) -> ModuleType:
     module = module_from_spec(spec)
     sys.modules[name] = module  # classes of the file look up their annotations there
     try:
-        spec.loader.exec_module(module)
-    except (OSError, SyntaxError, ImportError) as error:
+        call_brought(spec.loader.exec_module, module)
+    except AscendSnError as error:
         raise UsageError(f"{place}: cannot be used: {error}") from error
     return module
+
+
+def _installed(place: str) -> ModuleType:
+    try:
+        return call_brought(import_module, place)
+    except BroughtCodeError as error:
+        cause = error.__cause__
+        if (
+            isinstance(cause, ModuleNotFoundError)
+            and cause.name is not None
+            and f"{place}.".startswith(f"{cause.name}.")
+        ):
+            raise UsageError(f"{place}: no such file, and no such module ({cause})") from error
+        if isinstance(cause, TypeError | ValueError) and place not in sys.modules:
+            raise UsageError(f"{place}: no such file, and no name of a module") from error
+        raise UsageError(f"{place}: cannot be used: {error}") from error
 
 
 def _check(rule: Rule) -> None:

@@ -6,7 +6,7 @@ import csv
 import io
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -15,13 +15,21 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ascend_sn.model.ledger import Ledger
+from ascend_sn.model.ledger import DamageEntry, Ledger
 from ascend_sn.model.rows import Int64, Nullable, Text
 from ascend_sn.model.units import decimal_text_to_int, reals
 
 __all__ = ["CsvColumns", "float_cells", "integer_cells", "ns_cells", "read_csv_columns", "size_cells", "text_cells"]
 
 Cells = Sequence[str]
+
+
+class _Column(tuple[str, ...]):
+    """The cells of one column, which know where they stand, so that what is no number can be told."""
+
+    name: str
+    table: CsvColumns
+
 
 _REPLACEMENT = "\ufffd"
 _STRIPPED = " \t\r\n\"'"
@@ -30,6 +38,9 @@ _WIDEST_NUMBER = 64
 _MOST_DIGITS = 18
 """Beyond it a number (times a thousand) may pass int64."""
 _ABSENT_SET = frozenset(_ABSENT)
+_NOTHING = frozenset({"", "n/a", "na", "null", "none", "nan", "-", "--"})
+"""Cells, in small letters, that say that there is no number."""
+
 _NAN = "nan"
 
 
@@ -40,6 +51,8 @@ class CsvColumns(msgspec.Struct, frozen=True, eq=False):
     file: str
     columns: dict[str, Cells]
     records: Int64
+    ledger: Ledger
+    told: dict[str, DamageEntry]
 
     def __len__(self) -> int:
         return len(self.records)
@@ -51,6 +64,10 @@ class CsvColumns(msgspec.Struct, frozen=True, eq=False):
             if found is not None:
                 return found
         return None
+
+    def name_of(self, *names: str) -> str:
+        """Return the first of these names that the file has, else the first."""
+        return next((name for name in names if name in self.columns), names[0])
 
     def times(self, ledger: Ledger, *names: str) -> Nullable | None:
         """Return a column of absolute times in nanoseconds; those in scientific notation go to the ledger."""
@@ -69,8 +86,15 @@ class CsvColumns(msgspec.Struct, frozen=True, eq=False):
         if bool(mask.all()):
             return self
         index = np.flatnonzero(mask).tolist()
-        columns: dict[str, Cells] = {name: [cells[i] for i in index] for name, cells in self.columns.items()}
-        return CsvColumns(self.path, self.file, columns, self.records[mask])
+        columns = {name: [cells[i] for i in index] for name, cells in self.columns.items()}
+        return _knowing(CsvColumns(self.path, self.file, {}, self.records[mask], self.ledger, self.told), columns)
+
+    def renamed(self, names: Mapping[str, str], **missing: str) -> CsvColumns:
+        """Return the columns that are named, under other names; where one is missing, one of equal cells."""
+        columns = {names[name]: cells for name, cells in self.columns.items() if name in names}
+        for name, cell in missing.items():
+            columns.setdefault(name, [cell] * len(self))
+        return _knowing(CsvColumns(self.path, self.file, {}, self.records, self.ledger, self.told), columns)
 
     def place(self, row: int) -> str:
         """Return where a row stands: the line of the file in which it ends."""
@@ -84,6 +108,9 @@ class CsvColumns(msgspec.Struct, frozen=True, eq=False):
             if bad.any():
                 first = int(np.flatnonzero(bad)[0])
                 column = self.columns.get(name)
+                told = self.told.get(name)
+                if told is not None and told in ledger.entries:
+                    ledger.entries.remove(told)  # the row is told instead of the cell
                 example = "" if column is None else f"{name} = {column[first]!r}"
                 ledger.add(self.file, "unreadable_cell", place=self.place(first), count=int(bad.sum()), example=example)
                 usable &= ~bad
@@ -133,9 +160,17 @@ def read_csv_columns(path: Path, file: str, ledger: Ledger, required: Sequence[s
     columns: dict[str, Cells] = {}
     for name, column in zip(names, cells, strict=True):
         columns.setdefault(name, column)
-    if damaged_text:
-        _count_damaged_text(columns, file, ledger)
-    return CsvColumns(path, file, columns, records)
+    if damaged_text and rows:
+        _count_damaged_text([*columns, *(cell for column in columns.values() for cell in column)], file, ledger)
+    return _knowing(CsvColumns(path, file, {}, records, ledger, {}), columns)
+
+
+def _knowing(table: CsvColumns, columns: Mapping[str, Cells]) -> CsvColumns:
+    for name, cells in columns.items():
+        column = _Column(cells)
+        column.name, column.table = name, table
+        table.columns[name] = column
+    return table
 
 
 def text_cells(cells: Cells | None, absent: Sequence[str] = _ABSENT) -> Text | None:
@@ -164,14 +199,19 @@ def float_cells(cells: Cells | None, factor: float = 1.0) -> Nullable | None:
     if cells is None:
         return None
     known = [_NAN if cell in _ABSENT_SET else cell for cell in cells]
+    together = "".join(known)
     try:
+        if not together.isascii() or "_" in together:
+            raise ValueError("digits of another script, or grouped ones")
         values = np.fromiter(map(float, known), np.float64, len(known))
     except ValueError:
         found = reals(cells)
         values = np.where(found.valid, found.values, np.nan)
     with np.errstate(over="ignore", invalid="ignore"):
         values = values * factor
-    return Nullable(values, np.isfinite(values))
+    valid = np.isfinite(values)
+    _tell_unreadable(cells, valid)
+    return Nullable(values, valid)
 
 
 def size_cells(cells: Cells | None, factor: int) -> Nullable | None:
@@ -180,6 +220,7 @@ def size_cells(cells: Cells | None, factor: int) -> Nullable | None:
     if numbers is None:
         return None
     valid = numbers.valid & (np.abs(numbers.values) < 1 << 62)
+    _tell_unreadable(cells or (), valid)
     return Nullable(np.rint(np.where(valid, numbers.values, 0)).astype(np.int64), valid)
 
 
@@ -191,7 +232,20 @@ def _scaled(cells: Cells, scale_digits: int) -> Nullable:
         number = decimal_text_to_int(cells[i], scale_digits)
         if number is not None:
             values[i], valid[i] = number, True
+    _tell_unreadable(cells, valid)
     return Nullable(values, valid)
+
+
+def _tell_unreadable(cells: Cells, valid: npt.NDArray[np.bool_]) -> None:
+    """Count in the ledger, once for a column, the cells that hold something and no number."""
+    if not isinstance(cells, _Column) or bool(valid.all()) or cells.name in cells.table.told:
+        return
+    bad = [i for i in np.flatnonzero(~valid).tolist() if cells[i].strip(_STRIPPED).lower() not in _NOTHING]
+    if bad:
+        table = cells.table
+        example = f"{cells.name} = {cells[bad[0]]!r}"
+        table.ledger.add(table.file, "unreadable_cell", place=table.place(bad[0]), count=len(bad), example=example)
+        table.told[cells.name] = table.ledger.entries[-1]
 
 
 def _plain_decimals(cells: Cells, scale_digits: int) -> tuple[Int64, npt.NDArray[np.bool_]]:
@@ -199,6 +253,8 @@ def _plain_decimals(cells: Cells, scale_digits: int) -> tuple[Int64, npt.NDArray
     nothing = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.bool_)
     # Cells end with a TAB, some are quoted.
     bare = [cell.strip(_STRIPPED) for cell in cells]
+    if "\0" in "".join(bare):
+        return nothing  # NumPy ends a text there
     try:
         fixed = np.array(bare, np.bytes_)
     except UnicodeEncodeError:
@@ -276,7 +332,7 @@ def _of_width(
     return [rows[i] for i in fitting.tolist()], fitting + 1
 
 
-def _count_damaged_text(columns: dict[str, Cells], file: str, ledger: Ledger) -> None:
-    damaged = [cell for column in columns.values() for cell in column if _REPLACEMENT in cell]
+def _count_damaged_text(texts: Sequence[str], file: str, ledger: Ledger) -> None:
+    damaged = [text for text in texts if _REPLACEMENT in text]
     if damaged:
         ledger.add(file, "invalid_utf8", count=len(damaged), example=damaged[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from decimal import Decimal
 from typing import Any, Final
 
@@ -21,6 +22,8 @@ def json_value(text: bytes | str, type_: Any = Any) -> Any:
     Raises:
         JsonTextError: It is no JSON, of another type, no UTF-8, or nested too deeply.
     """
+    if isinstance(text, bytes):
+        text = text.removeprefix(codecs.BOM_UTF8)
     try:
         return msgspec.json.decode(text, type=type_)
     except RecursionError as error:

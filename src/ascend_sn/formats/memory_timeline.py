@@ -5,6 +5,7 @@ Raw: a list of `[time ns, action, signed bytes, category]`. Curves: `[[times], [
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import re
 import zlib
@@ -45,6 +46,12 @@ _CURVES: Final = re.compile(rb"\s*\[\s*\[\s*(?:" + _NUMBER + rb"\s*,\s*)*" + _NU
 _LONG_CURVES: Final = re.compile(rb"\s*\[\s*\[\s*(?:\d{6,}\s*,\s*){64}")
 _EXPANDED_LIMIT: Final = 4 << 30
 """Most bytes that a compressed file may expand to."""
+
+_EXPANDED_ALWAYS: Final = 64 << 20
+_EXPANSION_LIMIT: Final = 100
+"""Times its own size; what PyTorch writes expands to the twentyfold at most."""
+
+_PIECE: Final = 1 << 20
 
 
 def read(source: Source) -> list[Capture]:
@@ -179,14 +186,18 @@ def _decoded(path: Path) -> list[Any]:
 def _content(path: Path) -> bytes:
     if not is_gzip(path):
         return path.read_bytes()
+    limit = min(_EXPANDED_LIMIT, max(_EXPANDED_ALWAYS, _EXPANSION_LIMIT * path.stat().st_size))
+    pieces, size = [], 0
     try:
         with gzip.open(path) as file:
-            data = file.read(_EXPANDED_LIMIT + 1)
+            while size <= limit and (piece := file.read(_PIECE)):  # a reading of all at once would take all the room
+                pieces.append(piece)
+                size += len(piece)
     except (OSError, EOFError, zlib.error) as error:
         raise FormatError(path, f"the compressed file is damaged: {error}") from error
-    if len(data) > _EXPANDED_LIMIT:
-        raise FormatError(path, f"expands to more than {_EXPANDED_LIMIT} bytes")
-    return data
+    if size > limit:
+        raise FormatError(path, f"expands to more than {limit} bytes")
+    return b"".join(pieces)
 
 
 def _coverage(tables: dict[str, Rows]) -> list[CoverageEntry]:
@@ -205,7 +216,7 @@ def _coverage(tables: dict[str, Rows]) -> list[CoverageEntry]:
 
 
 def _claims(candidate: Candidate) -> bool:
-    head = candidate.head
+    head = candidate.head.removeprefix(codecs.BOM_UTF8)
     return bool(_RAW.match(head) or _CURVES.match(head) or _LONG_CURVES.match(head))
 
 

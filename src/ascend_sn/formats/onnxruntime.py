@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -40,7 +40,8 @@ _KERNEL_SUFFIX: Final = "_kernel_time"
 _FENCE_SUFFIX: Final = re.compile(r"_fence_(?:before|after)$")
 _DOMAINS: Final = ("request", "session", "node", "fence", "kernel", "other")
 
-_ARGUMENTS: Final = ("op_name", "provider", "input_type_shape", "output_type_shape")
+_SHAPES: Final = ("input_type_shape", "output_type_shape")
+_ARGUMENTS: Final = ("op_name", "provider", *_SHAPES)
 _SIZES: Final = ("activation_size", "parameter_size", "output_size")
 _DEVICE_PROVIDERS: Final[tuple[tuple[str, DeviceKind], ...]] = (
     ("CANN", "npu"),
@@ -71,6 +72,7 @@ def read(source: Source) -> list[Capture]:
         "operator": _operator_rows(nodes, strings),
         "span": _span_rows(events.take((events.kind != _NODE) & (events.kind != _KERNEL)), strings),
     }
+    _tell_unreadable(nodes, strings, file, ledger)
     tables["kernel"] = _kernel_rows(events, nodes, tables["operator"], kind, strings)
     ledger.add(
         file, "relative_clock", example="times count from the start of the session, not from the epoch", severity="info"
@@ -150,6 +152,16 @@ def _operator_rows(nodes: Events, strings: Sequence[str]) -> Rows:
         input_bytes=Nullable(activation.values + np.where(parameter.valid, parameter.values, 0), activation.valid),
         output_bytes=sizes["output_size"],
     )
+
+
+def _tell_unreadable(nodes: Events, strings: Sequence[str], file: str, ledger: Ledger) -> None:
+    """Count the sizes and shapes that are given and are none."""
+    readable = {key: mapped_integers(nodes.texts[key], strings, _integer).valid for key in _SIZES}
+    readable |= {key: mapped_text(nodes.texts[key], strings, _shapes).codes >= 0 for key in _SHAPES}
+    for key, valid in readable.items():
+        codes = nodes.texts[key][(nodes.texts[key] >= 0) & ~valid]
+        if len(codes):
+            ledger.add(file, "unreadable_cell", place=f"args.{key}", count=len(codes), example=strings[int(codes[0])])
 
 
 def _span_rows(events: Events, strings: Sequence[str]) -> Rows:
@@ -251,10 +263,10 @@ def _dtypes(text: str) -> str | None:
     return None if entries is None else ";".join(dtype for dtype, _ in entries)
 
 
-def _entries(text: str) -> list[tuple[str, list[Any]]] | None:
+def _entries(text: str) -> list[tuple[str, list[int]]] | None:
     """Return (type, sizes) of each tensor of a list such as `[{"float":[4,64]}]`."""
     try:
-        found = json_value(text, list[dict[str, list[Any]]])
+        found = json_value(text, list[dict[str, list[int]]])
     except JsonTextError:
         return None
     return [(dtype, sizes) for entry in found for dtype, sizes in entry.items()]

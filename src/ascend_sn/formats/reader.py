@@ -37,10 +37,11 @@ class Candidate(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def head(self) -> bytes:
-        """The first 64 KiB of a file, decompressed when it is gzip; empty for a folder."""
+        """The first 64 KiB of a file, decompressed when it is gzip; empty for a folder, a pipe, or another thing."""
         from ascend_sn.formats.heads import read_head
 
-        return b"" if self.is_folder else read_head(self.path, HEAD_BYTES)
+        # A pipe that nobody writes into would be waited for.
+        return read_head(self.path, HEAD_BYTES) if self.path.is_file() else b""
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -26,16 +26,30 @@ SQLITE_MAGIC = b"SQLite format 3\0"
 Values = Sequence[Any]
 
 _FETCH_ROWS = 65_536
+_LONGEST_VALUE = 64 << 20
+"""Bytes of one value, which a database of a few pages may compute to any length."""
+
+_SHOWN = 100
+_NOTHING = (None, "", "N/A", "NA", "None")
 _MISSING_ID = -1
 
 
 def is_sqlite(path: Path) -> bool:
     """Whether the file starts with the SQLite magic (databases with other suffixes occur)."""
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
     except OSError:
         return False
+
+
+class _Column(tuple[Any, ...]):
+    """The values of one column, which know where they stand, so that what is no number can be told."""
+
+    name: str
+    database: Database
 
 
 @dataclass(frozen=True)
@@ -47,6 +61,7 @@ class Database:
     ledger: Ledger
     tables: dict[str, tuple[str, ...]]
     damaged: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
     conditions: Mapping[str, str] = field(default_factory=dict)
 
     def where(self, conditions: Mapping[str, str]) -> Database:
@@ -71,7 +86,9 @@ class Database:
         rows = self._rows(table, query)
         values: dict[str, Values] = {column: [None] * len(rows) for column in columns}
         if rows:
-            values.update(zip(present, zip(*rows, strict=True), strict=True))
+            for column, cells in zip(present, zip(*rows, strict=True), strict=True):
+                values[column] = known = _Column(cells)
+                known.name, known.database = f"{table}.{column}", self
         return values
 
     def texts(self, ids: Values) -> Text:
@@ -143,6 +160,7 @@ def open_database(path: Path, file: str, ledger: Ledger) -> Iterator[Database]:
         try:
             connection.text_factory = lambda data: data.decode("utf-8", errors="replace")
             connection.execute("pragma trusted_schema = off")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
             yield Database(connection, file, ledger, _schema(connection, path))
         finally:
             connection.close()
@@ -162,7 +180,23 @@ def sqlite_reals(values: Values) -> Nullable:
     """Return a column of numbers as float64 (never absolute times); what is no number is null."""
     valid = np.fromiter((isinstance(value, int | float) for value in values), np.bool_, len(values))
     numbers = np.array([value if ok else 0.0 for value, ok in zip(values, valid, strict=True)], np.float64)
-    return Nullable(numbers, valid & np.isfinite(numbers))
+    valid &= np.isfinite(numbers)
+    _tell_unreadable(values, valid)
+    return Nullable(numbers, valid)
+
+
+def _tell_unreadable(values: Values, valid: npt.NDArray[np.bool_]) -> None:
+    """Count in the ledger, once for a column, the values that hold something and no number."""
+    if not isinstance(values, _Column) or values.name in values.database.told or bool(valid.all()):
+        return
+    bad = [i for i in np.flatnonzero(~valid).tolist() if values[i] not in _NOTHING]
+    if bad:
+        database = values.database
+        database.told.add(values.name)
+        table, _, column = values.name.partition(".")
+        example = f"{column} = {str(values[bad[0]])[:_SHOWN]!r}"
+        place = f"table {table}, row {bad[0]}"
+        database.ledger.add(database.file, "unreadable_cell", place=place, count=len(bad), example=example)
 
 
 def _all_int(values: Values) -> bool:
@@ -172,6 +206,7 @@ def _all_int(values: Values) -> bool:
 def _slow(values: Values) -> Nullable:
     numbers = [_integer(value) for value in values]
     valid = np.fromiter((number is not None for number in numbers), np.bool_, len(numbers))
+    _tell_unreadable(values, valid)
     return Nullable(np.fromiter((number or 0 for number in numbers), np.int64, len(numbers)), valid)
 
 

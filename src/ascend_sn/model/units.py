@@ -107,8 +107,8 @@ def _decimal(text: str | None) -> Decimal | None:
     if text is None:
         return None
     text = text.strip(_STRIPPED)
-    if text in _ABSENT:
-        return None
+    if text in _ABSENT or not text.isascii() or "_" in text:
+        return None  # Python takes digits of every script, and underscores between them
     try:
         number = Decimal(text)
     except InvalidOperation:

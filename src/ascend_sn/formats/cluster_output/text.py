@@ -97,6 +97,7 @@ def read_groups(path: Path, file: str, ledger: Ledger, into: ClusterFigures) -> 
     """Read communication_group.json: newer files name the groups, older ones list their ranks only."""
     content = json_object(path, file, ledger)
     named = content.get("comm_group_parallel_info")
+    unreadable: list[Any] = []
     for entry in named if isinstance(named, list) else ():
         if isinstance(entry, dict):
             members = _members(entry.get("rank_set"))
@@ -104,7 +105,12 @@ def read_groups(path: Path, file: str, ledger: Ledger, into: ClusterFigures) -> 
     for kind in ("collective", "p2p"):
         lists = content.get(kind)
         for ranks in lists if isinstance(lists, list) else ():
-            into.add_group(None, None, _members(ranks))
+            members = _members(ranks)
+            if len(members) < len(ranks if isinstance(ranks, list) else [ranks]):
+                unreadable.append(ranks)
+            into.add_group(None, None, members)
+    if unreadable:
+        ledger.add(file, "unreadable_entry", count=len(unreadable), example=str(unreadable[0]))
 
 
 def _add_row(table: CsvColumns, row: int, rank: int, into: ClusterFigures) -> int:

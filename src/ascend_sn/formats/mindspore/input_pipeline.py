@@ -30,6 +30,7 @@ _OF_OPERATORS: Final = {
     "avg_cpu_pct": ("cpu_ratio", 0.01),
     "avg_cpu_pct_per_worker": ("cpu_ratio_per_worker", 0.01),
 }
+_NOTHING: Final = (None, "", "-", "N/A")
 _OF_PIPELINE: Final = ("per_batch_time", "per_pipeline_time", "per_push_queue_time")
 _NOT_RECORDED: Final = -1
 
@@ -69,12 +70,18 @@ def read_pipeline_summary(path: Path, file: str, ledger: Ledger) -> tuple[Rows, 
         if len(values) > len(names):
             ledger.add(file, "unreadable_entry", example=f"{key}: {len(values)} values for {len(names)} operations")
             continue
+        unreadable = [value for value in values if _number(value) is None and value not in _NOTHING]
+        if unreadable:
+            ledger.add(file, "unreadable_cell", place=key, count=len(unreadable), example=str(unreadable[0]))
         for name, value in zip(names, values, strict=False):
             number = _number(value)
             if number is not None and number != _NOT_RECORDED:
                 rows.append((f"{PIPELINE_METRIC}{name}.{what}", number * factor))
     for key in _OF_PIPELINE:
-        number = next((_number(value) for value in _list(summary.get(key))), None)
+        first = next(iter(_list(summary.get(key))), None)
+        number = _number(first)
+        if number is None and first not in _NOTHING:
+            ledger.add(file, "unreadable_cell", place=key, example=str(first))
         if number is not None and number != _NOT_RECORDED:
             rows.append((f"{PIPELINE_METRIC}{key}", number * NS_PER_MS))
     words = {key: text for key in ("bottleneck_warning", "bottleneck_suggestion") if (text := _words(summary, key))}
@@ -121,6 +128,8 @@ def _list(value: Any) -> Sequence[Any]:
 
 
 def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or (isinstance(value, str) and ("_" in value or not value.isascii())):
+        return None
     try:
         number = float(value)
     except (TypeError, ValueError):

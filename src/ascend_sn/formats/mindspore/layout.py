@@ -40,14 +40,15 @@ def output_folder(folder: Path) -> Path | None:
 
 def profiler_database(output: Path) -> Path | None:
     """Return the profiler database among the exports, if there is one."""
-    found = sorted(child for child in output.iterdir() if _DATABASE.match(child.name))
+    found = sorted(child for child in output.iterdir() if _DATABASE.match(child.name) and child.is_file())
     return next((path for path in found if is_sqlite(path)), found[0] if found else None)
 
 
 def pipeline_files(output: Path) -> tuple[Path | None, Path | None]:
     """Return dataset.csv and the summary of the input pipeline; of the latter JSON goes before CSV."""
     summaries = sorted((child for child in output.iterdir() if _SUMMARY.match(child.name)), key=_json_first)
-    full = [path for path in summaries if path.stat().st_size > 0]
+    files = [path for path in summaries if path.is_file()]
+    full = [path for path in files if path.stat().st_size > 0] or files
     dataset = output / DATASET
     return dataset if dataset.is_file() else None, full[0] if full else None
 

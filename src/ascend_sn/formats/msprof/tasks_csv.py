@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from ascend_sn.formats.csv_columns import CsvColumns, read_csv_columns
+from ascend_sn.formats.csv_columns import read_csv_columns
 from ascend_sn.formats.msprof.devices import chosen_details, joined_details
 from ascend_sn.formats.reader import Source
 from ascend_sn.formats.torch_npu.groups import is_fused
@@ -44,9 +44,7 @@ def read_task_time(source: Source, paths: Sequence[Path], ledger: Ledger) -> Ker
         table = read_csv_columns(path, file, ledger, required=("kernel_type", "task_time(us)", "task_start(us)"))
         if table is None:
             continue
-        columns = {_RENAMED[name]: cells for name, cells in table.columns.items() if name in _RENAMED}
-        columns.setdefault("Name", ["N/A"] * len(table))
-        details = kernel_details_of(CsvColumns(path, file, columns, table.records), ledger)
+        details = kernel_details_of(table.renamed(_RENAMED, Name="N/A"), ledger)
         if details is not None:
             parts.append(_classified(details))
     return joined_details(parts)

@@ -263,17 +263,21 @@ def op_from_json(key: str, step: int | None, entry: dict[str, Any]) -> OpParts:
         transit_ns=scaled(times["Transit Time(ms)"], NS_PER_MS),
         wait_ns=scaled(times["Wait Time(ms)"], NS_PER_MS),
         sync_ns=scaled(times["Synchronization Time(ms)"], NS_PER_MS),
-        traffic=list(_bandwidths(entry.get("Communication Bandwidth Info", {}))),
+        traffic=_bandwidths(entry.get("Communication Bandwidth Info")),
     )
 
 
-def _bandwidths(blocks: dict[str, Any]) -> Iterator[Traffic]:
-    found = [
-        _traffic(transport, block.get("Transit Size(MB)"), block.get("Transit Time(ms)"))
-        for transport, block in blocks.items()
-        if isinstance(block, dict)
-    ]
-    yield from _without_sum([traffic for traffic in found if traffic is not None])
+def _bandwidths(blocks: Any) -> list[Traffic]:
+    if blocks is None:
+        return []
+    if not isinstance(blocks, dict) or not all(isinstance(block, dict) for block in blocks.values()):
+        raise TypeError("not an object")
+    found: list[Traffic] = []
+    for transport, block in blocks.items():
+        size, time = block.get("Transit Size(MB)"), block.get("Transit Time(ms)")
+        if size is not None and time is not None and scaled(size, BYTES_PER_MB) > 0:
+            found.append(Traffic(transport, scaled(size, BYTES_PER_MB), scaled(time, NS_PER_MS)))
+    return _without_sum(found)
 
 
 def _without_sum(found: Iterable[Traffic]) -> list[Traffic]:

@@ -71,7 +71,7 @@ def kernel_details_of(table: CsvColumns, ledger: Ledger) -> KernelDetails | None
     if table.get(*_NAME) is None or start is None or duration is None:
         ledger.add(file, "unknown_header", place="line 1", example=", ".join(table.columns))
         return None
-    usable = table.without_unreadable(ledger, {_START[0]: start, _DURATION[0]: duration})
+    usable = table.without_unreadable(ledger, {table.name_of(*_START): start, table.name_of(*_DURATION): duration})
     impossible = usable & ~possible_times(start.values, duration.values)
     if impossible.any():
         first = int(np.flatnonzero(impossible)[0])

@@ -107,22 +107,23 @@ def output_folder(folder: Path) -> Path | None:
 
 
 def export_names(output: Path) -> list[str]:
-    """Return the names in a folder of exports, without a trace of PyTorch that was only given an export's name."""
-    return [child.name for child in output.iterdir() if child.name != TRACE_FILE or not _is_of_pytorch(child)]
+    """Return the names of files among exports, without a trace of PyTorch that was only given an export's name."""
+    files = (child for child in output.iterdir() if child.is_file())
+    return [child.name for child in files if child.name != TRACE_FILE or not _is_of_pytorch(child)]
 
 
 def _is_of_pytorch(path: Path) -> bool:
     """Whether a trace is PyTorch's own; torch_npu writes lists, PyTorch objects."""
     candidate = Candidate(path)
     try:
-        return not candidate.is_folder and candidate.head.lstrip().startswith(b"{") and is_kineto(candidate)
+        return candidate.head.lstrip().startswith(b"{") and is_kineto(candidate)
     except OSError:
         return False
 
 
 def profiler_database(output: Path) -> Path | None:
     """Return the profiler database among the exports, if there is one."""
-    found = sorted(child for child in output.iterdir() if PROFILER_DB.match(child.name))
+    found = sorted(child for child in output.iterdir() if PROFILER_DB.match(child.name) and child.is_file())
     return next((path for path in found if is_sqlite(path)), found[0] if found else None)
 
 
@@ -145,7 +146,7 @@ def text_files(output: Path, name_of: Callable[[Path], str], ledger: Ledger) -> 
         ledger.add(
             name_of(trace), "foreign_files", example="a trace of PyTorch itself; open it on its own", severity="info"
         )
-    return {name: path for name in export_names(output) if name in TEXT_FILES and (path := output / name).is_file()}
+    return {name: output / name for name in export_names(output) if name in TEXT_FILES}
 
 
 def read_run_info(folder: Path, name_of: Callable[[Path], str], ledger: Ledger) -> RunInfo:
@@ -153,7 +154,7 @@ def read_run_info(folder: Path, name_of: Callable[[Path], str], ledger: Ledger) 
     info: dict[str, Any] = {}
     rank: int | None = None
     file = ""
-    for path in sorted(child for child in folder.iterdir() if _INFO.match(child.name)):
+    for path in sorted(child for child in folder.iterdir() if _INFO.match(child.name) and child.is_file()):
         found = _INFO.match(path.name)
         file = name_of(path)
         info = _json_object(path, file, ledger)
