@@ -14,6 +14,7 @@ from tests.shared_data import requires_shared, shared_path
 from tests.unit.analysis.test_call_paths import drawn
 from tests.unit.analysis.traces import Row, database
 from tests.unit.insight.drawn_runs import write_run
+from tests.unit.insight.test_call_changes import slower
 
 TREE = "#/operators?tab=call_paths"
 
@@ -108,4 +109,32 @@ def test_real_captures_have_a_tree_without_serious_violations(
         found.page.evaluate(axe)
         violations = found.page.evaluate("async () => (await axe.run()).violations")
         assert [one["id"] for one in violations if one["impact"] in ("serious", "critical")] == []
+    assert (found.errors, found.requests) == ([], [])
+
+
+def test_two_runs_are_compared_path_by_path(chromium: Any, tmp_path: Path, axe: str) -> None:
+    profile: Row = ("profile", {"format": "drawing", "source": "r0", "host": "drawn", "device_kind": "npu"})
+    runs = [
+        write_run(database([profile, *rows]), tmp_path / name) for name, rows in (("base", drawn()), ("new", slower()))
+    ]
+    with (
+        viewing(tmp_path / "cache", *runs) as url,
+        visited(chromium, url, "#/compare?tab=calls", locale="en-US") as found,
+    ):
+        page = found.page
+        expect(page.locator(".flame button")).to_have_count(5, timeout=60_000)
+        assert names(page)[0].startswith("train train.py:3 ± 0 %, 12 ns")
+        expect(page.get_by_text("Per step of a rank: 14 ns before, 14 ns after: ± 0 %.")).to_be_visible()
+        page.get_by_text("As a table").click()
+        # 7.5 ns of a step became 9; what changed most stands first.
+        expect(page.locator("details table tbody tr").first).to_contain_text("linear18 ns9 ns+2 ns22")
+        page.evaluate(axe)
+        violations = page.evaluate("async () => (await axe.run()).violations")
+        assert [one["id"] for one in violations if one["impact"] in ("serious", "critical")] == []
+
+        page.locator(".flame button").first.focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        expect(page.locator(".flame button")).to_have_count(3)
+        expect(page.locator(".flame button").first).to_have_attribute("aria-label", "linear +20 %, 8 ns → 9 ns")
     assert (found.errors, found.requests) == ([], [])

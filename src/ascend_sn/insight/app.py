@@ -16,6 +16,7 @@ from ascend_sn.errors import AscendSnError, NotCollectedError, UnknownNameError,
 from ascend_sn.insight.alignment import alignment_routes
 from ascend_sn.insight.answers import LANGUAGES, ApiError, answer, failed, is_api
 from ascend_sn.insight.assets import asset_routes
+from ascend_sn.insight.call_changes import call_change_routes
 from ascend_sn.insight.call_paths import call_path_routes
 from ascend_sn.insight.documents import document_routes
 from ascend_sn.insight.kernel_changes import kernel_change_routes
@@ -60,6 +61,7 @@ MAKERS: Final[tuple[RouteMaker, ...]] = (
     document_routes,
     kernel_change_routes,
     call_path_routes,
+    call_change_routes,
     _tables,
 )
 """Every module of the API; each returns its routes over the runs that are served."""

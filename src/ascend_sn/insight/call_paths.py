@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Final, Literal, get_args
+from typing import Literal, get_args
 
 import msgspec
 from starlette.requests import Request
@@ -13,20 +13,15 @@ from starlette.routing import Route
 
 from ascend_sn.analysis import absence
 from ascend_sn.analysis.call_paths import ANALYSIS, BETWEEN
-from ascend_sn.analysis.call_tree import NO_CALL, Call, CallTree
+from ascend_sn.analysis.call_tree import Call, CallTree
 from ascend_sn.insight.answers import ApiError, answer, integer, parameter
-from ascend_sn.insight.call_trees import Found, Trees, asked_calls
+from ascend_sn.insight.call_trees import Above, Found, Trees, asked_calls, inside_of, kept_places
 from ascend_sn.insight.runs import OpenRun, Served
 from ascend_sn.model.printable import harmless
 
-__all__ = ["CallPaths", "PathNode", "call_path_routes", "kept_paths"]
+__all__ = ["CallPaths", "Longest", "PathNode", "call_path_routes", "kept_paths", "longest_of"]
 
 Measure = Literal["total", "self", "device"]
-
-LEAST_SHARE: Final = 0.001
-"""Share of the outermost shown from which a path is told by itself."""
-
-PATHS_AT_MOST: Final = 2_000
 
 
 class Longest(msgspec.Struct, frozen=True):
@@ -54,13 +49,6 @@ class PathNode(msgspec.Struct, frozen=True):
     device_ns: int | None
     device_self_ns: int | None
     longest: Longest
-
-
-class Above(msgspec.Struct, frozen=True):
-    """A path around the one that is shown."""
-
-    id: int
-    name: str
 
 
 class CallPaths(msgspec.Struct, kw_only=True):
@@ -120,51 +108,21 @@ def call_path_routes(served: Served) -> list[Route]:
 
 
 def kept_paths(found: Found, measure: Measure, root: int | None) -> CallPaths:
-    """Return what of a tree is shown, from a path on: nothing below 0.1 % of that, and the 2,000 largest."""
+    """Return what of a tree is shown, from a path on."""
     tree = found.tree
-    values = tree.device_ns if measure == "device" else tree.total_ns
-    inside = range(len(tree)) if root is None else _inside(tree, root)
-    whole = sum(values[at] for at in inside if tree.parent[at] == NO_CALL) if root is None else values[root]
-    large = [at for at in inside if values[at] and values[at] >= LEAST_SHARE * whole]
-    least = sorted((values[at] for at in large), reverse=True)[:PATHS_AT_MOST][-1:] or [0]
+    kept = kept_places(tree, tree.device_ns if measure == "device" else tree.total_ns, root)
     has_device = any(tree.device_ns)
-    placed: dict[int, int] = {}
-    paths: list[PathNode] = []
-    for at in large:
-        above = tree.parent[at]
-        if values[at] < least[0] or len(paths) >= PATHS_AT_MOST or not (at == root or above in placed or above < 0):
-            continue
-        placed[at] = len(paths)
-        paths.append(_node(tree, at, placed.get(above, -1), has_device))
-    left_out = [at for at in inside if at not in placed]
     return CallPaths(
         looked_into=found.looked_into,
         profile_count=found.profile_count,
         has_device=has_device,
-        whole_ns=whole,
-        path_count=len(inside),
-        left_out_paths=len(left_out),
-        left_out_calls=sum(tree.calls[at] for at in left_out),
-        above=[] if root is None else _above(tree, root),
-        paths=paths,
+        whole_ns=round(kept.whole),
+        path_count=len(kept.inside),
+        left_out_paths=len(kept.inside) - len(kept.parent),
+        left_out_calls=sum(tree.calls[at] for at in kept.inside if at not in kept.parent),
+        above=kept.above,
+        paths=[_node(tree, at, parent, has_device) for at, parent in kept.parent.items()],
     )
-
-
-def _inside(tree: CallTree, root: int) -> range:
-    """A path and all inside of it: they follow each other."""
-    past = root + 1
-    while past < len(tree) and tree.depth[past] > tree.depth[root]:
-        past += 1
-    return range(root, past)
-
-
-def _above(tree: CallTree, root: int) -> list[Above]:
-    found = []
-    at = root
-    while at != NO_CALL:
-        found.append(Above(at, tree.name[at]))
-        at = tree.parent[at]
-    return found[::-1]
 
 
 def _node(tree: CallTree, at: int, parent: int, has_device: bool) -> PathNode:
@@ -179,11 +137,12 @@ def _node(tree: CallTree, at: int, parent: int, has_device: bool) -> PathNode:
         self_ns=self_ns,
         device_ns=device_ns if has_device else None,
         device_self_ns=device_self_ns if has_device else None,
-        longest=_longest(tree.longest[at]),
+        longest=longest_of(tree.longest[at]),
     )
 
 
-def _longest(call: Call) -> Longest:
+def longest_of(call: Call) -> Longest:
+    """Return how an answer names the longest call of a path."""
     return Longest(call.profile_id, call.table, str(call.key), call.dur_ns)
 
 
@@ -201,7 +160,7 @@ def _csv(tree: CallTree, root: int | None) -> str:
         "profile_id", "longest_key",
     ))  # fmt: skip
     has_device = any(tree.device_ns)
-    for at in range(len(tree)) if root is None else _inside(tree, root):
+    for at in range(len(tree)) if root is None else inside_of(tree, root):
         calls, total_ns, self_ns, device_self_ns, device_ns = tree.figures(at)
         device = (device_ns, device_self_ns) if has_device else ("", "")
         longest = tree.longest[at]

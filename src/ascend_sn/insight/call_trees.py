@@ -3,21 +3,61 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 from starlette.requests import Request
 
 from ascend_sn.analysis.call_paths import call_tree_of
-from ascend_sn.analysis.call_tree import CallTree, callers_of, merged
+from ascend_sn.analysis.call_tree import NO_CALL, CallTree, callers_of, merged
 from ascend_sn.insight.answers import integer
 from ascend_sn.insight.runs import OpenRun
 
-__all__ = ["Asked", "Found", "Trees", "asked_calls"]
+__all__ = [
+    "PATHS_AT_MOST", "Above", "Asked", "Found", "Kept", "Trees", "asked_calls", "inside_of", "kept_places",
+]  # fmt: skip
 
 _KEPT: Final = 8
 _FAR: Final = 1 << 62
+
+
+LEAST_SHARE: Final = 0.001
+"""Share of what is shown from which a path is told by itself."""
+
+PATHS_AT_MOST: Final = 2_000
+
+
+class Paths(Protocol):
+    """Paths, each directly before those inside of it."""
+
+    name: list[str]
+    parent: list[int]
+    depth: list[int]
+
+
+class Above(msgspec.Struct, frozen=True):
+    """A path around the one that is shown."""
+
+    id: int
+    name: str
+
+
+class Kept(NamedTuple):
+    """What of paths is shown.
+
+    Attributes:
+        whole: What the values add up to.
+        inside: Places of all paths from the root on.
+        parent: Of each place that is shown, in their order, which of those shown is around it; -1 where none is.
+        above: The root and what is around it, outermost first; empty where all is shown.
+    """
+
+    whole: float
+    inside: range
+    parent: dict[int, int]
+    above: list[Above]
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -89,3 +129,37 @@ def _found(opened: OpenRun, asked: Asked) -> Found:
     with part.lock:
         trees = [call_tree_of(part.run.db, profile_id, asked.steps) for profile_id in chosen]
     return Found(trees[0] if len(trees) == 1 else merged(trees), len(chosen), len(opened.profiles))
+
+
+def kept_places(paths: Paths, values: Sequence[float], root: int | None) -> Kept:
+    """Choose what is shown, from a path on: nothing below 0.1 % of that, and the 2,000 largest."""
+    inside = range(len(values)) if root is None else inside_of(paths, root)
+    whole = sum(values[at] for at in inside if paths.parent[at] == NO_CALL) if root is None else values[root]
+    large = [at for at in inside if values[at] and values[at] >= LEAST_SHARE * whole]
+    least = sorted((values[at] for at in large), reverse=True)[:PATHS_AT_MOST][-1:] or [0]
+    parent: dict[int, int] = {}
+    number: dict[int, int] = {}
+    for at in large:
+        above = paths.parent[at]
+        if values[at] < least[0] or len(parent) >= PATHS_AT_MOST or not (at == root or above in parent or above < 0):
+            continue
+        parent[at] = number.get(above, -1)
+        number[at] = len(number)
+    return Kept(whole, inside, parent, [] if root is None else _above(paths, root))
+
+
+def inside_of(paths: Paths, root: int) -> range:
+    """Return a path and all inside of it: they follow each other."""
+    past = root + 1
+    while past < len(paths.depth) and paths.depth[past] > paths.depth[root]:
+        past += 1
+    return range(root, past)
+
+
+def _above(paths: Paths, root: int) -> list[Above]:
+    found = []
+    at = root
+    while at != NO_CALL:
+        found.append(Above(at, paths.name[at]))
+        at = paths.parent[at]
+    return found[::-1]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ascend_sn.insight.call_paths import PATHS_AT_MOST
+from ascend_sn.insight.call_trees import PATHS_AT_MOST
 from tests.timeline import empty_tables, insert
 from tests.unit.analysis.test_call_paths import drawn
 from tests.unit.analysis.traces import Row, database, numbered, operator

@@ -446,3 +446,34 @@ export interface CallPaths {
   above: { id: number; name: string }[];
   paths: CallPath[];
 }
+
+/** Calls of the host of one path in two runs, ns per step; null in a run without it. */
+export interface ChangedPath {
+  id: number;
+  parent: number;
+  depth: number;
+  name: string;
+  base_calls: number | null;
+  candidate_calls: number | null;
+  base_ns: number;
+  candidate_ns: number;
+  more_ns: number;
+  base_longest: CallPath["longest"] | null;
+  candidate_longest: CallPath["longest"] | null;
+}
+
+export interface CallPathChanges {
+  state: string;
+  reason: string;
+  turn_on: string;
+  base_steps: number;
+  candidate_steps: number;
+  is_per_step: boolean;
+  has_device: boolean;
+  base_ns: number;
+  candidate_ns: number;
+  path_count: number;
+  left_out_paths: number;
+  above: { id: number; name: string }[];
+  paths: ChangedPath[];
+}

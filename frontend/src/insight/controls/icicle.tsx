@@ -7,6 +7,7 @@ import { type NestedPart, neighbour, shadeOf, shortName } from "./nested";
 const ROW_PX = 22;
 const LEAST_SHARE = 0.002;
 const NAMED_SHARE = 0.04;
+const MARKED_SHARE = 0.09;
 
 export interface IcicleProps<T extends NestedPart> {
   /** What is read aloud of all of it, with its keys. */
@@ -22,11 +23,13 @@ export interface IcicleProps<T extends NestedPart> {
   leave?: (() => void) | undefined;
   /** Parts that a search found; the others are paler. Null where nothing is searched. */
   found?: ((part: T) => boolean) | null;
+  /** What wide parts say beside their name. */
+  mark?: (part: T) => string;
   /** Colours in the place of the shade by name. */
   paint?: (part: T) => { background: string; color: string };
 }
 
-export function Icicle<T extends NestedPart>({ help, parts, shown, unnamed, figures, choose, leave, found = null, paint }: IcicleProps<T>) {
+export function Icicle<T extends NestedPart>({ help, parts, shown, unnamed, figures, choose, leave, found = null, mark, paint }: IcicleProps<T>) {
   const [at, setAt] = useState(0);
   const box = useRef<HTMLDivElement>(null);
   const { offset, size, depth } = shown;
@@ -56,14 +59,16 @@ export function Icicle<T extends NestedPart>({ help, parts, shown, unnamed, figu
           const share = part.size / size;
           const name = part.name || unnamed;
           const said = figures(part);
+          const marked = mark ? ` ${mark(part)}` : "";
           const isFound = found?.(part);
           return (
             <button
-              key={`${part.depth}/${part.offset}/${part.name}`} type="button" tabIndex={number === current ? 0 : -1} title={`${name}, ${said}`} aria-label={`${shortName(name)}, ${said}`}
+              key={`${part.depth}/${part.offset}/${part.name}`} type="button" tabIndex={number === current ? 0 : -1} title={`${name}${marked}, ${said}`} aria-label={`${shortName(name)}${marked}, ${said}`}
               class={`${paint ? "" : `shade${shadeOf(part.name)}`}${isFound === undefined ? "" : isFound ? " found" : " pale"}`} onClick={() => choose(part)} onFocus={() => setAt(number)}
               style={{ left: `${(100 * (part.offset - offset)) / size}%`, width: `${100 * share}%`, top: `${(part.depth - depth) * ROW_PX}px`, ...paint?.(part) }}
             >
               {share >= NAMED_SHARE ? shortName(name) : ""}
+              {marked && share >= MARKED_SHARE && <b>{marked}</b>}
             </button>
           );
         })}

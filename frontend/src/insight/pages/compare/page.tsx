@@ -5,16 +5,17 @@ import type { StackChart } from "../../../report/data";
 import { quantityText } from "../../../text/quantities";
 import { useAsked } from "../../api/asked";
 import type { Comparison, Contribution, Judgement } from "../../api/types";
-import { Card, Legend } from "../../controls/card";
+import { Card, Choice, Legend } from "../../controls/card";
 import { ChartView } from "../../controls/chart";
 import { Page } from "../../controls/page";
 import { Pending } from "../../controls/pending";
 import { RowsTable } from "../../controls/rows-table";
 import { Notice } from "../../shell/notice";
-import { change, href, parameters, text } from "../../shell/router";
+import { change, href, oneOf, parameters, text } from "../../shell/router";
 import { session } from "../../shell/session";
 import { language } from "../../shell/settings";
 import { named, t } from "../../shell/words";
+import { CallChangesCard } from "./calls";
 import { metricText } from "./metric";
 import { TrendCard } from "./trend";
 
@@ -22,11 +23,11 @@ const GOOD = new Set(["improved", "no change"]);
 
 export function ComparePage() {
   const runs = session.value?.runs ?? [];
-  const given = parameters({ base: text(), candidate: text() });
+  const given = parameters({ base: text(), candidate: text(), tab: oneOf("result", "calls") });
   const base = runs.find((run) => run.id === given.base) ?? runs[0];
   const candidate = runs.find((run) => run.id === given.candidate && run !== base) ?? runs.find((run) => run !== base);
   const ready = base?.state === "ready" && candidate?.state === "ready";
-  const { value, error, again } = useAsked<Comparison>(ready ? "comparison" : null, { base: base?.id, candidate: candidate?.id, lang: language.value }, true);
+  const { value, error, again } = useAsked<Comparison>(ready && given.tab === "result" ? "comparison" : null, { base: base?.id, candidate: candidate?.id, lang: language.value }, true);
   return (
     <Page name="compare">
       {candidate && base ? (
@@ -35,7 +36,7 @@ export function ComparePage() {
             <b>{t("compare.baseline")}</b> {base.name} <span aria-hidden="true">{"\u2192"}</span> <b>{t("compare.candidate")}</b> {candidate.name}
           </p>
           <div class="fields">
-            <button type="button" onClick={() => change({ base: candidate.id, candidate: base.id })}>{t("compare-page.swap")}</button>
+            <button type="button" onClick={() => change({ base: candidate.id, candidate: base.id, root: null })}>{t("compare-page.swap")}</button>
             <a class="to-timeline" href={href("timeline", { compare: true })}>{t("compare-page.timeline")}</a>
           </div>
         </div>
@@ -45,10 +46,17 @@ export function ComparePage() {
           <p>{t("compare-page.one-run")} <code>ascend-sn view RUN RUN2</code></p>
         </section>
       )}
+      {ready && (
+        <Choice
+          label={t("compare-page.tabs")} value={given.tab} choose={(tab) => change({ tab, root: null })}
+          choices={[["result", t("compare-page.result")], ["calls", t("operators.call_paths")]] as const}
+        />
+      )}
+      {ready && given.tab === "calls" && <CallChangesCard base={base.id} candidate={candidate.id} />}
       {Boolean(error) && <Notice error={error} again={again} />}
-      {ready && !value && !error && <Pending text={t("compare-page.comparing")} />}
-      {value && <Compared value={value} />}
-      {session.value?.history && <TrendCard />}
+      {ready && given.tab === "result" && !value && !error && <Pending text={t("compare-page.comparing")} />}
+      {value && given.tab === "result" && <Compared value={value} />}
+      {session.value?.history && given.tab === "result" && <TrendCard />}
     </Page>
   );
 }

@@ -6,16 +6,16 @@ import { useAsked } from "../../api/asked";
 import { apiUrl, runPath } from "../../api/client";
 import type { CallPath, CallPaths } from "../../api/types";
 import { Absent } from "../../controls/absent";
+import { placed } from "../../controls/call-layout";
 import { Card, Choice } from "../../controls/card";
 import { columnText } from "../../controls/cells";
+import { Crumbs } from "../../controls/crumbs";
 import { Icicle } from "../../controls/icicle";
 import { TimelineLink } from "../../controls/links";
-import { shortName } from "../../controls/nested";
 import { RowsTable } from "../../controls/rows-table";
 import { Notice } from "../../shell/notice";
 import { change, number, oneOf, parameters, text } from "../../shell/router";
 import { t } from "../../shell/words";
-import { placed } from "./call-layout";
 
 const MEASURES = ["total", "self", "device"] as const;
 const ROWS = 200;
@@ -31,7 +31,6 @@ export function CallsCard({ run, profile }: { run: string; profile: number | nul
   if (value && value.state !== "collected") return <Card title={title}><Absent why={value} /></Card>;
   const isFound = (one: CallPath): boolean => one.name.toLowerCase().includes(wanted);
   const choices = MEASURES.filter((one) => one !== "device" || value?.has_device !== false || given.measure === "device").map((one) => [one, t(`calls.${one}`)] as const);
-  const root = value?.above.at(-1);
   return (
     <Card title={title} note={t(`calls.${given.measure}-note`)}>
       <div class="fields">
@@ -46,15 +45,7 @@ export function CallsCard({ run, profile }: { run: string; profile: number | nul
         {wanted !== "" && value && <span class="soft" role="status">{t("calls.found", { count: value.paths.filter(isFound).length })}</span>}
       </div>
       {error !== null && <Notice error={error} again={again} />}
-      <nav class="crumbs" aria-label={t("calls.above")}>
-        {given.root === null ? <span aria-current="true">{t("calls.all")}</span> : <button type="button" onClick={() => change({ root: null })}>{t("calls.all")}</button>}
-        {given.root !== null && value?.above.map((one) => (
-          <span key={one.id}>
-            <span aria-hidden="true"> {"\u203a"} </span>
-            {one === root ? <span aria-current="true">{shortName(one.name)}</span> : <button type="button" title={one.name} onClick={() => change({ root: one.id })}>{shortName(one.name)}</button>}
-          </span>
-        ))}
-      </nav>
+      <Crumbs above={value?.above ?? []} isWhole={given.root === null} go={(root) => change({ root })} />
       {!value ? (
         error === null && <p class="soft pending" role="status">{t("table.loading")}</p>
       ) : (
