@@ -33,6 +33,9 @@ _CREDENTIALS = struct.Struct("3i")
 _LONGEST = 65_536
 _PATIENCE_S = 5.0
 
+_ANSWER_S = 30.0
+"""How long an answer is waited for: a process that writes what PyTorch's profiler gave it keeps its threads waiting."""
+
 
 def listen(commanded: Commanded) -> None:
     """Answer requests on a thread of its own until the process ends.
@@ -78,11 +81,15 @@ def ask(pid: int, request: dict[str, object]) -> dict[str, Any]:
     path = os.path.join(socket_folder(), f"{pid}.sock")
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-            client.settimeout(_PATIENCE_S)
+            client.settimeout(_ANSWER_S)
             client.connect(path)
             client.sendall(json.dumps(request).encode() + b"\n")
             answer = _line(client)
         found: dict[str, Any] = json.loads(answer)
+    except TimeoutError as error:
+        raise ProfilerStateError(
+            f"process {pid} is in standby and has not answered for {_ANSWER_S:.0f} s: stopped, or too busy; try again"
+        ) from error
     except (OSError, ValueError) as error:
         raise ProfilerStateError(
             f"process {pid} does not answer: only programs started with `ascend-sn run --standby` or with "

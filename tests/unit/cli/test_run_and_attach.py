@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import pytest
 from ascend_sn.cli.main import main
 from ascend_sn.collect.automatic import AutomaticRun
 from ascend_sn.collect.config import ProfilerConfig
-from ascend_sn.collect.standby import listen, socket_folder
+from ascend_sn.collect.standby import ask, listen, socket_folder
+from ascend_sn.errors import ProfilerStateError
 from ascend_sn.model.trace_schema import STEP
 from tests.unit.collect.recorded import rows
 
@@ -138,3 +140,17 @@ def test_a_folder_that_others_can_open_is_refused(tmp_path: Path, monkeypatch: p
 
     with pytest.raises(PermissionError, match="only you"):
         listen(Stepping(ProfilerConfig(tmp_path), starts_by_step=False))
+
+
+def test_a_process_that_is_too_busy_to_answer_is_not_said_to_be_out_of_standby(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr("ascend_sn.collect.standby._ANSWER_S", 0.01)
+    Path(socket_folder()).mkdir()
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as busy:
+        busy.bind(str(Path(socket_folder()) / "7.sock"))
+        busy.listen()
+        with pytest.raises(ProfilerStateError, match="process 7 is in standby and has not answered"):
+            ask(7, {"command": "status"})
