@@ -41,7 +41,20 @@ class GuideCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Rewrite the guides' spellings to ours, then parse."""
-        return super().parse_args(ctx, list(_rewritten(args, self._switches())))
+        own = len(args) if ctx.allow_interspersed_args else self._own_words(args)
+        return super().parse_args(ctx, [*_rewritten(args[:own], self._switches()), *args[own:]])
+
+    def _own_words(self, args: list[str]) -> int:
+        """Count the words before the first one that is no option of ours: there the words of a program begin."""
+        switches = self._switches()
+        options = {name for one in self.params if isinstance(one, click.Option) for name in one.opts}
+        place = 0
+        while place < len(args) and args[place].startswith("-") and args[place] != "--":
+            name, equals, _ = args[place].replace("_", "-").partition("=")
+            following = args[place + 1].lower() if place + 1 < len(args) else ""
+            takes_word = following in _SWITCH_WORDS if name in switches else name in options
+            place += 2 if takes_word and not equals else 1
+        return min(place, len(args))
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:
         """The names of the help option, whichever way the command was reached (click keeps the first answer)."""

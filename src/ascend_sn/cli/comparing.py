@@ -264,13 +264,9 @@ def _figures(location: Location, job: str | None, name: str) -> RunFigures:
 
 
 def _measured(location: Location, job: str | None, name: str) -> RunFigures:
-    import duckdb
-
     from ascend_sn.compare.measure import figures_of
     from ascend_sn.report.assemble import opened_for
+    from ascend_sn.store.damage import told_damage
 
-    with opened_for(location, job=job, mapping=as_fits, details=False) as run:
-        try:
-            return figures_of(run, name)
-        except (duckdb.IOException, duckdb.InvalidInputException) as error:  # a table that is damaged inside
-            raise StoreError(location.folder, f"a table cannot be read: {str(error).splitlines()[0]}") from error
+    with opened_for(location, job=job, mapping=as_fits, details=False) as run, told_damage(run):
+        return figures_of(run, name)

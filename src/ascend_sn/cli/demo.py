@@ -13,6 +13,7 @@ from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import check_output, print_document, write_document
 from ascend_sn.cli.report import DEFAULT_NAME
 from ascend_sn.cli.waiting import Waiting
+from ascend_sn.errors import StoreError
 from ascend_sn.report.language import Language
 
 DEFAULT_FOLDER: Final = "demo-result"
@@ -45,11 +46,18 @@ def demo(*, output: Path | None, output_format: str | None, cache_dir: Path | No
 
 
 def new_folder(path: Path) -> Path:
-    """Return `path`, with a number behind it if it is there already: no recording is overwritten."""
+    """Return `path`, with a number behind it if it is there already: no recording is overwritten.
+
+    Raises:
+        StoreError: It cannot be made.
+    """
     number = 1
     folder = path
     while folder.exists():
         number += 1
         folder = path.with_name(f"{path.name}-{number}")
-    folder.mkdir(parents=True)
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise StoreError(folder, f"cannot be made: {error.strerror}") from error
     return folder

@@ -145,16 +145,13 @@ def _assembled(
     waiting: Waiting,
     cache_dir: Path | None,
 ) -> Document:
-    import duckdb
-
     from ascend_sn.cluster.choice import as_fits
     from ascend_sn.report.assemble import assemble, opened_for
+    from ascend_sn.store.damage import told_damage
 
-    with opened_for(location, job=job, mapping=as_fits, cache_dir=cache_dir, progress=waiting.reading) as run:
-        try:
-            return assemble(run, language, selection)
-        except (duckdb.IOException, duckdb.InvalidInputException) as error:  # a table that is damaged inside
-            raise StoreError(location.folder, f"a table cannot be read: {str(error).splitlines()[0]}") from error
+    opened = opened_for(location, job=job, mapping=as_fits, cache_dir=cache_dir, progress=waiting.reading)
+    with opened as run, told_damage(run):
+        return assemble(run, language, selection)
 
 
 def _everything() -> Selection:

@@ -8,11 +8,12 @@ from pathlib import Path
 import click
 
 from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option, switch
+from ascend_sn.collect.environment import STARTED
 from ascend_sn.errors import UsageError
 from ascend_sn.report.language import Language
 
 
-@click.command(cls=GuideCommand)
+@click.command(cls=GuideCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--output", type=ANY_PATH, metavar="DIR", help="cli.option.run-output")
 @click.option("--level", type=click.IntRange(1, 3), help="cli.option.run-level")
@@ -51,7 +52,10 @@ def run(
         "ASCEND_MEMORY_PROFILING_ENABLE": 1 if memory else None,
     }
     _check_schedule(schedule)
+    if output is not None and output.exists() and not output.is_dir():
+        raise UsageError(f"{output}: is a file; name a folder")
     environment = {**os.environ, **{name: str(value) for name, value in variables.items() if value is not None}}
+    environment[STARTED] = str(os.getpid())  # which the program keeps
     try:
         os.execvpe(program[0], list(program), environment)
     except OSError as error:

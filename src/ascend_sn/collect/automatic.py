@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 
     from ascend_sn.collect.config import ProfilerConfig
 
-__all__ = ["AutomaticRun"]
+__all__ = ["LAUNCHERS", "AutomaticRun"]
 
 _OPTIMIZER, _DATA_LOADER = STEP_ORIGINS
 
 BATCHES_WITHOUT_OPTIMIZER = 64
 """A program that has taken so many batches with gradients on, and no optimizer step, counts by batches."""
 
-_LAUNCHERS = ("torchrun", "torch/distributed/run.py", "torch/distributed/launch.py")
+LAUNCHERS = ("torchrun", "torch/distributed/run.py", "torch/distributed/launch.py")
+"""Ends of the names of programs that only start others."""
 
 
 class AutomaticRun:
@@ -187,7 +188,7 @@ class AutomaticRun:
             not self._has_started
             and self.profiler.is_alone
             and self._starts_by_step
-            and not sys.argv[0].endswith(_LAUNCHERS)
+            and not sys.argv[0].endswith(LAUNCHERS)
         ):
             self._say(
                 "nothing recorded: the program took no batch from a DataLoader and no optimizer stepped; "

@@ -20,6 +20,7 @@ __all__ = [
     "OP_LIST",
     "OUTPUT_PATH",
     "SCHEDULE",
+    "STARTED",
     "SWITCHES",
     "TRACE_LEVEL",
     "JobPlace",
@@ -41,6 +42,9 @@ COMM_OUTPUT = "HCCL_PROFILING_OUTPUT"
 
 SWITCHES = (ENABLE, COMM_ENABLE, MEMORY_ENABLE, COMM_LEVEL, COMM_OUTPUT)
 """Each of these starts recording by itself; the start-up file of the package looks for them."""
+
+STARTED = "_ASCEND_SN_STARTED"
+"""Holds the number of the process that `ascend-sn run` became: whoever started it waits for a recording."""
 
 # Rank, world size, local rank, as each launcher names them; the first launcher whose rank is set is believed.
 # srun sets SLURM_STEP_NUM_TASKS; inside a plain batch script only SLURM_NTASKS exists, and the script is one

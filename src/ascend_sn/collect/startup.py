@@ -10,7 +10,8 @@ import atexit
 import os
 import sys
 
-from ascend_sn.collect.automatic import AutomaticRun
+from ascend_sn.collect.automatic import LAUNCHERS, AutomaticRun
+from ascend_sn.collect.environment import STARTED
 from ascend_sn.collect.environment_recording import recording_of_environment
 from ascend_sn.collect.imports import call_after_import
 
@@ -37,10 +38,17 @@ def begin() -> None:
             from ascend_sn.collect.standby import listen
 
             listen(run)
-        elif sys.argv[0].endswith(".py"):  # a program of the user's, not a tool that starts with the same variables
+        elif _is_meant():
             atexit.register(_say_when_unused, run)
     except Exception as error:  # noqa: BLE001 - the boundary to the user's program
         _say(f"not recording: {error!r}")
+
+
+def _is_meant() -> bool:
+    """Whether this is a program that somebody wants recorded, and not a tool that starts with the same variables."""
+    if sys.argv[0].endswith(LAUNCHERS):
+        return False
+    return sys.argv[0].endswith(".py") or os.environ.get(STARTED) == str(os.getpid())
 
 
 def _say_when_unused(run: AutomaticRun) -> None:

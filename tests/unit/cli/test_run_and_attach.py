@@ -72,6 +72,28 @@ def test_run_becomes_the_program_with_the_variables_of_the_guide(
     }
 
 
+@pytest.mark.parametrize("options", [(), ("--comm",), ("--comm", "True"), ("--level=3",), ("--level", "3")])
+def test_the_words_behind_the_program_are_its_own(
+    started: list[tuple[str, list[str], dict[str, str]]], options: tuple[str, ...]
+) -> None:
+    words = ["python", "train.py", "--output", "B", "--level", "1", "--comm", "--batch_size", "2", "--", "x"]
+    call("run", *options, *words)
+
+    ((_, program, environment),) = started
+    assert program == words
+    assert "ASCEND_PROFILING_OUTPUT_PATH" not in environment
+
+
+def test_a_file_takes_no_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    taken = tmp_path / "train.py"
+    taken.touch()
+
+    assert call("run", "--output", str(taken), "--", "python", "train.py") == 2
+    assert capsys.readouterr().err == f"ascend-sn: {taken}: is a file; name a folder\n"
+    assert call("demo", "--output", str(taken)) == 3
+    assert capsys.readouterr().err == f"ascend-sn: {taken}/run: cannot be made: Not a directory\n"
+
+
 def test_run_without_options_asks_for_operators_only(started: list[tuple[str, list[str], dict[str, str]]]) -> None:
     call("run", "--", "torchrun", "train.py")
 

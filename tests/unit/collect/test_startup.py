@@ -125,10 +125,21 @@ def test_a_program_in_which_nothing_records_is_still_told(tmp_path: Path) -> Non
     assert "nothing recorded" in run_program(program, ASCEND_PROFILING_ENABLE="1").stderr
 
 
-def run_program(program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+@pytest.mark.parametrize(("process", "told"), [("os.getpid()", 1), ("os.getppid()", 0)])
+def test_a_command_that_run_started_is_told_and_others_are_not(tmp_path: Path, process: str, told: int) -> None:
+    program = tmp_path / "a-command"
+    program.write_text("pass\n", encoding="utf-8")
+    before = f"import os; os.environ['_ASCEND_SN_STARTED'] = str({process}); "
+
+    done = run_program(program, before, ASCEND_PROFILING_ENABLE="1")
+
+    assert done.stderr.count("nothing recorded") == told
+
+
+def run_program(program: Path, before: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a script with the start-up file in force, as an installed package has it."""
     packages = sysconfig.get_path("purelib")
-    start = f"import site, sys; sys.path[:0] = [{SOURCES!r}, {packages!r}]; sys.argv[0] = {str(program)!r}\n"
+    start = f"{before}import site, sys; sys.path[:0] = [{SOURCES!r}, {packages!r}]; sys.argv[0] = {str(program)!r}\n"
     start += (
         f"site.addsitedir({str(FILE.parent)!r}); import runpy; runpy.run_path({str(program)!r}, run_name='__main__')"
     )

@@ -13,6 +13,7 @@ from ascend_sn.errors import EmptyInputError, FormatError
 from ascend_sn.formats.chrome.events import one_of
 from ascend_sn.model.ledger import Ledger, Severity, kind_words
 from ascend_sn.model.rows import Bool, Int64
+from ascend_sn.model.times import LATEST_NS, LONGEST_NS
 
 __all__ = ["Scan"]
 
@@ -32,10 +33,6 @@ _HARMLESS: Final = frozenset(
         "gzip_trailing_data",
     }
 )
-
-_LATEST_NS: Final = 1 << 62
-_LONGEST_NS: Final = 1 << 61
-"""A time beyond these cannot be added to another within int64 (the years 2116 and 73 years)."""
 
 _CUT: Final = frozenset({"truncated", "gzip_truncated"})
 
@@ -77,7 +74,7 @@ class Scan:
         complete = block.ph == _X
         has_ts, has_dur = block.has_ts.astype(np.bool_), block.has_dur.astype(np.bool_)
         negative = complete & has_dur & (block.dur_ns < 0)
-        impossible = complete & (~_possible(block.ts_ns) | (block.dur_ns > _LONGEST_NS))
+        impossible = complete & (~_possible(block.ts_ns) | (block.dur_ns > LONGEST_NS))
         self._set_aside(block, complete & ~has_ts, "missing_start")
         self._set_aside(block, negative, "negative_duration")
         self._set_aside(block, impossible, "impossible_time")
@@ -133,5 +130,5 @@ class Scan:
 
 
 def _possible(ts_ns: Int64) -> Bool:
-    possible: Bool = (ts_ns >= -_LATEST_NS) & (ts_ns <= _LATEST_NS)
+    possible: Bool = (ts_ns >= -LATEST_NS) & (ts_ns <= LATEST_NS)
     return possible

@@ -20,13 +20,13 @@ from ascend_sn.formats.csv_columns import (
 )
 from ascend_sn.formats.reader import Source
 from ascend_sn.formats.torch_npu.host_rows import step_rows
-from ascend_sn.formats.torch_npu.limits import possible_times
 from ascend_sn.formats.torch_npu.memory_csv import memory_record_rows, module_memory_rows, operator_memory_rows
 from ascend_sn.formats.torch_npu.static_memory import REQUIRED as STATIC_REQUIRED, static_memory_rows
 from ascend_sn.formats.torch_npu.step_trace import STEP_TRACE_METRIC
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Nullable, Rows, Text, concatenate, conform
 from ascend_sn.model.tables import COUNTER, MEMORY_EVENT, MEMORY_SAMPLE, METRIC, STATIC_MEMORY, STEP
+from ascend_sn.model.times import possible_times
 from ascend_sn.model.units import BYTES_PER_KIB
 
 __all__ = ["STATISTIC_METRIC", "OtherFiles", "read_iterations", "read_memory", "read_statistics"]

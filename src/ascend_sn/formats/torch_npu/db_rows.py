@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ascend_sn.formats.sqlite_columns import Database, sqlite_integers
-from ascend_sn.formats.torch_npu.limits import possible_times, small
+from ascend_sn.formats.torch_npu.limits import small
 from ascend_sn.model.rows import Int64, Nullable, Text
+from ascend_sn.model.times import possible_times
 
 __all__ = ["NONE_ID", "checked_times", "ids", "known", "lookup_dict", "padded", "threads"]
 

@@ -20,11 +20,12 @@ from ascend_sn.formats.csv_columns import (
     text_cells,
 )
 from ascend_sn.formats.torch_npu.groups import is_fused, op_type_of
-from ascend_sn.formats.torch_npu.limits import positive, possible_times, small
+from ascend_sn.formats.torch_npu.limits import positive, small
 from ascend_sn.formats.torch_npu.text_columns import either
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Int64, Nullable, Rows, Text, concatenate, conform
 from ascend_sn.model.tables import KERNEL, KERNEL_METRIC
+from ascend_sn.model.times import possible_times
 
 __all__ = ["COMMUNICATION_CORES", "KernelDetails", "kernel_details_of", "metric_name", "read_kernel_details"]
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-import numpy.typing as npt
+from ascend_sn.model.rows import Nullable
 
-from ascend_sn.model.rows import Int64, Nullable
-
-__all__ = ["RANK_LIMIT", "positive", "possible_times", "rank_of", "ranks", "small", "whole"]
+__all__ = ["RANK_LIMIT", "positive", "rank_of", "ranks", "small", "whole"]
 
 RANK_LIMIT: Final = 1 << 20
 """Ranks and places in a group lie below; 2**32 - 1 stands for none."""
 
 _INT32_LIMIT: Final = 1 << 31
-_TIME_LIMIT: Final = 1 << 62
 
 
 def whole(value: Any, limit: int = 1 << 62) -> int | None:
@@ -47,8 +43,3 @@ def positive(numbers: Nullable) -> Nullable:
     """Return counts; 0 means that it was not recorded."""
     known = small(numbers)
     return Nullable(known.values, known.valid & (known.values > 0))
-
-
-def possible_times(ts: Int64, dur: Int64) -> npt.NDArray[np.bool_]:
-    """Return where start and length can be added up without passing int64, and neither is negative."""
-    return (ts >= 0) & (ts < _TIME_LIMIT) & (dur >= 0) & (dur < _TIME_LIMIT)

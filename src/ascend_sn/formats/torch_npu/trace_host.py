@@ -16,7 +16,6 @@ from ascend_sn.formats.torch_npu.host_rows import (
     step_number_of,
     step_rows,
 )
-from ascend_sn.formats.torch_npu.limits import possible_times
 from ascend_sn.formats.torch_npu.matching import lookup, lookup_rows
 from ascend_sn.formats.torch_npu.text_columns import either
 from ascend_sn.formats.torch_npu.trace_events import Codes, TraceEvents
@@ -24,6 +23,7 @@ from ascend_sn.formats.torch_npu.trace_processes import EventClasses
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Int64, Nullable, Rows, Text, concatenate, conform
 from ascend_sn.model.tables import FLOW, HOST_CALL, OPERATOR, SPAN, STACK
+from ascend_sn.model.times import possible_times
 
 __all__ = ["TraceHost", "checked", "enclosing_call", "flow_ends", "operator_starts", "read_trace_host"]
 

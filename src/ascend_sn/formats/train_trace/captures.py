@@ -22,10 +22,10 @@ from ascend_sn.model.capture import Capture, DeviceKind, ProfileHeader
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Rows, Text, concatenate
 from ascend_sn.model.tables import SPAN
+from ascend_sn.model.times import possible_times
 
 __all__ = ["captures_of"]
 
-_LAST_NS: Final = (1 << 63) - 1
 _KNOWN_KINDS: Final = np.isin(
     np.arange(256),
     [
@@ -122,7 +122,7 @@ def _trace(source: Source, path: Path, file: str, ledger: Ledger) -> _Trace:
     if not bool(known.all()):
         strange = np.unique(events.kind[~known]).tolist()
         ledger.add(file, "unknown_kind", count=int((~known).sum()), example=f"kinds {strange} are not of this version")
-    impossible = (events.dur_ns < 0) | (events.ts_ns < 0) | (events.ts_ns > _LAST_NS - np.maximum(events.dur_ns, 0))
+    impossible = ~possible_times(events.ts_ns, events.dur_ns)
     if bool(impossible.any()):
         example = "rows with a negative or endless time are left out"
         ledger.add(file, "impossible_time", count=int(impossible.sum()), example=example)

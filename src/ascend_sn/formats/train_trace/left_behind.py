@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ascend_sn._native.ring import Recovered, Ring
 from ascend_sn.formats.train_trace.stream import Events
 from ascend_sn.model.ledger import Ledger
+from ascend_sn.model.times import possible_times
 from ascend_sn.model.trace_schema import COLUMNS, OPEN_FLAG
 
 __all__ = ["with_rows_left_behind"]
@@ -25,7 +26,6 @@ _RECORD: Final = np.dtype(
         "itemsize": 44,
     }
 )
-_LAST_NS: Final = (1 << 63) - 1
 _MAX_BYTES: Final = 64 << 20
 """The recorder's rings take 1.5 MB; what is much larger is none of them."""
 
@@ -121,6 +121,6 @@ def _joined(events: Events, rows: npt.NDArray[Any]) -> Events:
 
 def _last_moment(events: Events, spans: npt.NDArray[Any]) -> int:
     """Return when the last row ended or began; rows with impossible times say nothing."""
-    possible = (events.dur_ns >= 0) & (events.ts_ns >= 0) & (events.ts_ns <= _LAST_NS - np.maximum(events.dur_ns, 0))
+    possible = possible_times(events.ts_ns, events.dur_ns)
     ends = events.ts_ns[possible] + events.dur_ns[possible]
     return max((int(moments.max()) for moments in (ends, spans["ts_ns"]) if len(moments)), default=0)

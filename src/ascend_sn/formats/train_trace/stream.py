@@ -18,6 +18,7 @@ from ascend_sn.errors import FormatError
 from ascend_sn.formats.train_trace.flatbuffer import BadBufferError, FlatTable, root_table
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Int64
+from ascend_sn.model.times import possible_times
 from ascend_sn.model.trace_schema import COLUMNS, TRACE_VERSION, VERSION_KEY
 
 __all__ = ["Events", "read_events"]
@@ -26,6 +27,9 @@ _CONTINUATION: Final = 0xFFFFFFFF
 _ALIGNMENT: Final = 8
 _PREFIX: Final = 8  # continuation mark and length of the message
 _MAX_MESSAGE: Final = 1 << 20
+
+_BELIEVED: Final = 8
+"""A batch is believed when at most so many rows, or one row in so many, have an impossible time."""
 
 # Numbers of the Arrow format files Message.fbs and Schema.fbs.
 _SCHEMA: Final = 1
@@ -107,9 +111,13 @@ def _batches(
         message = _message_at(data, place)
         batch = _batch(data, message, fields) if message is not None else None
         if message is not None and (batch is not None or message.kind == _SCHEMA):
-            place = message.end
-            if batch is not None:
+            if batch is not None and not _is_sound(batch):
+                rows = len(batch["ts_ns"])
+                told = f"{rows} rows left out: too many of their times are impossible for the rest to be believed"
+                ledger.add(file, "damaged_batch", place=f"byte {place}", count=rows, example=told)
+            elif batch is not None:
                 yield batch
+            place = message.end
             continue
         following = _next_batch(data, place + _ALIGNMENT, fields)
         lost = (len(data) if following is None else following) - place
@@ -202,6 +210,16 @@ def _batch(
             return None
         columns[name] = data[start : start + needed].view(dtype.newbyteorder("<"))
     return columns
+
+
+def _is_sound(batch: dict[str, npt.NDArray[Any]]) -> bool:
+    """Whether hardly any row has an impossible time.
+
+    Columns lie one behind the other: where bytes are lost or shifted, nothing that follows means what it says, and
+    some of the nonsense looks possible.
+    """
+    impossible = ~possible_times(batch["ts_ns"], batch["dur_ns"])
+    return int(np.count_nonzero(impossible)) <= max(_BELIEVED, len(impossible) // _BELIEVED)
 
 
 def _check_version(path: Path, metadata: dict[str, str]) -> None:

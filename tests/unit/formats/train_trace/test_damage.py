@@ -109,6 +109,26 @@ def test_a_damaged_batch_is_skipped_and_named(three_batches: Path, starts: list[
     assert (entry.kind, entry.place, entry.severity) == ("damaged_batch", f"byte {second}", "damage")
 
 
+def test_a_batch_whose_bytes_are_shifted_is_not_believed(tmp_path: Path) -> None:
+    trace = Writing(tmp_path / "run")
+    for number in (1, 2):
+        for at in range(200):
+            trace.span(f"batch {number}", 1000 * number + 2 * at, 1000 * number + 2 * at + 1)
+        trace.batch()
+    second = trace.starts[1]
+    path = trace.close() / "train.trace"
+    data = path.read_bytes()
+    # Three bytes are lost from the first column of the second batch, and made up for at its end.
+    body = second + len(data[second:]) // 4
+    path.write_bytes(data[:body] + data[body + 3 : -8] + b"\0\0\0" + data[-8:])
+
+    (capture,) = read(path)
+
+    assert names(path) == ["batch 1"] * 200
+    (entry,) = capture.ledger.entries
+    assert (entry.kind, entry.place, entry.count) == ("damaged_batch", f"byte {second}", 200)
+
+
 def test_without_names_the_rows_stay(three_batches: Path) -> None:
     (three_batches.parent / "names.trace").unlink()
 
