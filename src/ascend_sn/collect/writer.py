@@ -10,14 +10,14 @@ from ascend_sn.model.trace_schema import COLUMNS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, Literal
 
     from ascend_sn.collect.buffer import Columns
     from ascend_sn.collect.run_folder import RunFolder
 
 __all__ = ["TraceWriter"]
 
-_CODES = {"uint8": ("B", 1), "int32": ("i", 4), "int64": ("q", 8)}
+_CODES: dict[str, tuple[Literal["B", "i", "q"], int]] = {"uint8": ("B", 1), "int32": ("i", 4), "int64": ("q", 8)}
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
