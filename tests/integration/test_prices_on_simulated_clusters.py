@@ -37,3 +37,13 @@ def test_a_slow_rank_comes_first(tmp_path: Path) -> None:
 
     assert found.place == 1
     assert found.greatest_ns == found.expected_ns
+
+
+def test_the_price_of_slow_links_holds_what_their_repair_gains(tmp_path: Path) -> None:
+    # All links of a rank: of its tensor-parallel, data-parallel and pipeline groups.
+    found = predicted(Cell(EIGHT, "slow-link:5:4", "R-COMM-5", (5,)), tmp_path)
+
+    assert found.place == 1
+    assert found.low_ns is not None
+    assert found.high_ns is not None
+    assert found.low_ns <= found.true_ns <= found.high_ns
