@@ -95,6 +95,17 @@ def test_a_disk_that_fills_costs_rows_that_are_counted_and_no_training(disk: Pat
     assert 40_000 <= spans + told["lost_rows"] < 40_100  # a few rows of the recorder's own find no room either
 
 
+def test_a_disk_that_is_smaller_than_a_batch_keeps_the_rows_that_fit(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "tiny", 256 << 10) as tiny:  # half of the buffer alone takes 360,000 bytes
+        done = run_script(FILLS, tiny / "run")
+
+        assert done.stdout == "trained\n"
+        with ascend_sn.open(tiny / "run", cache_dir=tmp_path / "cache") as run:
+            ((spans,),) = run.sql("select count(*) from span where name = 'work'").fetchall()
+        assert (tiny / "run" / "train.trace").stat().st_size > 128 << 10
+    assert 2_500 < spans < 40_000  # 44 bytes a row
+
+
 CLOSED = """
 import os, sys
 from ascend.profiler import Profiler

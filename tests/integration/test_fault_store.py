@@ -13,6 +13,7 @@ from typing import Final
 
 import pytest
 
+from ascend_sn.errors import StoreError
 from ascend_sn.store import open_run
 from tests.small_disk import small_disk
 
@@ -59,6 +60,38 @@ def test_each_damaged_file_of_the_cache_is_made_anew(trace: Path, tmp_path: Path
 
         with open_run(trace, cache_dir=cache) as run:
             assert run.sql(QUERY).fetchall() == COUNTED, name
+
+
+def test_a_changed_bit_in_a_table_of_the_cache_is_noticed_and_the_table_made_anew(trace: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    with open_run(trace, cache_dir=cache) as run:
+        (part,) = run.files["operator"]
+    whole = part.read_bytes()
+    for at in range(8, len(whole) - 8, len(whole) // 12):
+        change_bit(part, whole, at)
+
+        with open_run(trace, cache_dir=cache) as run:
+            assert run.sql(QUERY).fetchall() == COUNTED, at
+        assert part.read_bytes()[at] == whole[at]
+
+
+def test_a_changed_bit_in_a_run_folder_of_yours_is_named(trace: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with open_run(trace, cache_dir=tmp_path / "cache") as run:
+        shutil.copytree(run.path, folder)
+    (part,) = folder.glob("operator/*/part-0.parquet")
+    change_bit(part, part.read_bytes(), part.stat().st_size // 2)
+    changed = part.read_bytes()
+
+    with pytest.raises(StoreError, match="its bytes are not those that were written") as caught:
+        open_run(folder)
+
+    assert caught.value.path == part
+    assert part.read_bytes() == changed
+
+
+def change_bit(path: Path, content: bytes, at: int) -> None:
+    path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
 
 
 def damage(path: Path, how: str) -> None:

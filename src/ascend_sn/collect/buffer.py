@@ -127,9 +127,9 @@ class SpanBuffer:
         """Let `start_op` and `stop_op` of an object open and close spans of a kind here."""
         self._ring.bind(calls, kind, self._wake)
 
-    def peek(self) -> Columns | None:
-        """Return the oldest rows as columns, at most half of the capacity; None when none wait."""
-        columns = self._ring.peek_columns(self._half)
+    def peek(self, most: int | None = None) -> Columns | None:
+        """Return the oldest rows as columns, at most `most` or half of the capacity; None when none wait."""
+        columns = self._ring.peek_columns(self._half if most is None else most)
         self._peeked_count = len(columns[0])
         return columns if self._peeked_count else None
 

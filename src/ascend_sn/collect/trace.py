@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from errno import ENOSPC
 from time import perf_counter, perf_counter_ns, sleep, time_ns
 
 from ascend_sn._version import __version__
@@ -54,6 +55,9 @@ FORECAST_AFTER_S = 1.0
 _BATCHES = 3
 """Batches that a full buffer makes, with one for what comes meanwhile. A batch of at most half of the buffer needs the
 same memory however long the thread that writes was kept waiting."""
+
+_FEWEST_ROWS = 64
+"""Rows of a batch that is not written in parts, where the disk has no room for it."""
 
 ROOM_PATIENCE_S = 0.1
 """How long a call of the program waits for room when rows come faster than they are written; once, then rows are
@@ -338,16 +342,31 @@ class Trace:
 
     def _write_ring(self) -> None:
         for _ in range(_BATCHES):
-            columns = self.buffer.peek()
-            self.names.write_pending()  # after the rows were taken: it then has every name they use
+            columns = self._write_what_fits()
             if columns is None:
                 return
-            self._write_batch(columns)  # where it fails the rows wait on, as long as there is room
             self.buffer.release()
             self._is_stuck = False
             self.totals.add(columns)
             if len(columns[0]) < self.buffer.most_peeked:
                 return
+
+    def _write_what_fits(self) -> Columns | None:
+        """Write the oldest rows, fewer where the disk has no room for all; where it fails they wait on."""
+        most = self.buffer.most_peeked
+        while True:
+            columns = self.buffer.peek(most)
+            self.names.write_pending()  # after the rows were taken: it then has every name they use
+            if columns is None:
+                return None
+            try:
+                self._write_batch(columns)
+            except OSError as error:
+                if error.errno != ENOSPC or len(columns[0]) <= _FEWEST_ROWS:
+                    raise
+                most = len(columns[0]) // 2
+                continue
+            return columns
 
     def _write_batch(self, columns: Columns) -> None:
         if self._is_full or self._writer.size_bytes > self._limit_bytes:

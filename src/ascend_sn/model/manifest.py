@@ -37,7 +37,7 @@ class ManifestProfile(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `job` names the job it belongs to where the input holds several, see `store.jobs`. `rank_assumed` is true
     where the capture names no rank, is alone in its job and has no ranked one beside it, so that it is taken as rank 0;
-    its files have no rank.
+    its files have no rank. `sums` holds the CRC-32 of each table's file, as far as it was written by this version.
     """
 
     profile_id: int
@@ -54,6 +54,7 @@ class ManifestProfile(msgspec.Struct, frozen=True, omit_defaults=True):
     world_size: int | None = None
     device_id: int | None = None
     job: str = ""
+    sums: dict[str, int] = {}
 
 
 class ManifestLost(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ from ascend_sn.model.rows import Rows
 from ascend_sn.store.needed_columns import check_needed
 from ascend_sn.store.parquet import connected, released, write_parquet
 from ascend_sn.store.repeated_spans import REPEATING_PART, without_repeated
+from ascend_sn.store.whole import sum_of
 
 __all__ = ["ReadSource", "SourceRead", "read_source", "row_estimate"]
 
@@ -85,12 +86,15 @@ def _write_capture(db: duckdb.DuckDBPyConnection, capture: Capture, task: ReadSo
         "damage": capture.ledger.rows(),
     }
     bare = without_repeated(tables)
+    sums: dict[str, int] = {}
     for table_name, rows in tables.items():
         place = task.place / table_name / f"profile={number}"
         if table_name == "span" and bare is not None:
             write_parquet(db, bare, place / REPEATING_PART, rank=header.rank)
+            sums[table_name] = sum_of(place / REPEATING_PART)
         elif rows.length:
             write_parquet(db, rows, place / "part-0.parquet", rank=header.rank)
+            sums[table_name] = sum_of(place / "part-0.parquet")
     return ManifestProfile(
         profile_id=number,
         rank=header.rank,
@@ -104,4 +108,5 @@ def _write_capture(db: duckdb.DuckDBPyConnection, capture: Capture, task: ReadSo
         device_kind=header.device_kind,
         world_size=header.world_size,
         device_id=header.device_id,
+        sums=sums,
     )

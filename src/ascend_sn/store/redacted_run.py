@@ -149,6 +149,7 @@ def _manifest(run: Run, redactor: Redactor) -> Manifest:
             host=None if profile.host is None else redactor.text(profile.host),
             source=redactor.place(profile.source),
             job=redactor.place(profile.job),
+            sums={},
         )
         for profile in manifest.profiles
         if run.job in (None, profile.job)

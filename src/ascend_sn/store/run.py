@@ -22,6 +22,7 @@ from ascend_sn.store.parquet import connected, is_small, show_table
 from ascend_sn.store.run_parts import WHOLE_INPUT
 from ascend_sn.store.summaries import Summaries
 from ascend_sn.store.upgrade import load_manifest
+from ascend_sn.store.whole import check_sums
 
 if TYPE_CHECKING:
     from ascend_sn.store.ingest import Progress
@@ -93,8 +94,10 @@ class Run:
             folders = [f"profile={one}" for one in (*visible, WHOLE_INPUT)] if is_part else ["profile=*"]
             files = sorted(file for one in folders for file in path.absolute().glob(f"{name}/{one}/part-*.parquet"))
             self.files[name] = files
+        check_sums(self.files, [self.manifest.profiles[one] for one in visible])
+        for name, files in self.files.items():
             try:
-                show_table(self.db, table, files, self.assumed_ranks, in_memory=is_small(self.row_count))
+                show_table(self.db, BY_NAME[name], files, self.assumed_ranks, in_memory=is_small(self.row_count))
             except duckdb.Error as error:
                 raise StoreError(path / name, f"the table cannot be read: {str(error).splitlines()[0]}") from error
 

@@ -28,6 +28,7 @@ from ascend_sn.store.fingerprint import READER_VERSION
 from ascend_sn.store.jobs import name_jobs
 from ascend_sn.store.parquet import connected, released, write_parquet
 from ascend_sn.store.reading import row_estimate
+from ascend_sn.store.whole import ASSUMED_PART
 
 __all__ = ["READING", "WHOLE_INPUT", "Written", "finish_run", "link_or_copy", "take_over"]
 
@@ -36,8 +37,6 @@ READING: Final = ".reading"
 
 WHOLE_INPUT: Final = -1
 """`profile_id` of damage that belongs to no profile but to the input as a whole."""
-
-_ASSUMED_PART: Final = "part-assumed.parquet"
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -118,7 +117,7 @@ def take_over(run: Path, profile: ManifestProfile, place: Path, number: int) -> 
         target = place / table_name / name
         target.mkdir(parents=True)
         for part in (run / table_name / f"profile={profile.profile_id}").iterdir():
-            if part.name != _ASSUMED_PART:
+            if part.name != ASSUMED_PART:
                 link_or_copy(part, target / part.name)
     rank = None if profile.rank_assumed else profile.rank
     return Written(place, name, msgspec.structs.replace(profile, rank=rank, rank_assumed=False, job=""))
@@ -158,7 +157,7 @@ def _note_assumed_ranks(db: duckdb.DuckDBPyConnection, profiles: list[ManifestPr
         if profile.rank_assumed:
             ledger = Ledger()
             ledger.add(profile.source, "no_rank", severity="info", example="names no rank; taken as rank 0 of one rank")
-            place = folder / "damage" / f"profile={profile.profile_id}" / _ASSUMED_PART
+            place = folder / "damage" / f"profile={profile.profile_id}" / ASSUMED_PART
             write_parquet(db, ledger.rows(), place, rank=None)
 
 
