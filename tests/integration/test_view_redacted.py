@@ -28,6 +28,7 @@ _RUN_PLACES = (
     "search?text=train&where=arguments", "search?text=path&where=arguments", "selection?q=0:0:1000000:",
     "alignment?by=none", "marks", "document", "document?lang=zh", "memory-curve?profile=0&component=cpu",
     "memory-moment?profile=0", "static-memory-curve?profile=0&device=host&model=net&graph_id=1",
+    "memory-parts?profile=0&family=module",
     *(f"tables/{table.name}" for table in PAGE_TABLES),
     *(f"tables/{table.name}?format=csv" for table in PAGE_TABLES),
 )  # fmt: skip

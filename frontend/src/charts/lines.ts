@@ -16,7 +16,8 @@ const DASHED = new Set(["reserved"]);
 export function linesOption(chart: LinesChart, group: number, theme: Theme): EChartsOption {
   const lines = chart.groups[group]?.lines ?? [];
   const named = lines.length > 1 && lines.every((line) => line.kind === ""); // else the page has a legend
-  const highest = Math.max(1, ...lines.flatMap((line) => line.y.map((value) => value ?? 0)));
+  const tops = chart.stacked ? (lines[0]?.y.map((_, at) => lines.reduce((sum, line) => sum + (line.y[at] ?? 0), 0)) ?? []) : lines.flatMap((line) => line.y.map((value) => value ?? 0));
+  const highest = Math.max(1, ...tops);
   const steps = ticks(highest, chart.unit);
   const interval = steps[1] ?? highest;
   return {
@@ -62,7 +63,8 @@ export function linesOption(chart: LinesChart, group: number, theme: Theme): ECh
         symbolSize: 5,
         lineStyle: { width: 1.7, color: colour, type: dash ?? "solid" },
         itemStyle: { color: colour },
-        ...(number === 0 && chart.stepped ? { areaStyle: { color: colour, opacity: 0.12 } } : {}),
+        ...(chart.stacked ? { stack: "whole", areaStyle: { color: colour, opacity: 0.45 } } : {}),
+        ...(number === 0 && chart.stepped && !chart.stacked ? { areaStyle: { color: colour, opacity: 0.12 } } : {}),
       };
     }),
   };

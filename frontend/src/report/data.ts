@@ -54,6 +54,8 @@ export interface LinesChart {
   xUnit: Unit;
   unit: Unit;
   stepped: boolean;
+  /** Lines add up: each begins where the one before it ends; they have the same places. */
+  stacked?: boolean;
   groups: { label: string; lines: { kind: string; label: string; x: number[]; y: (number | null)[] }[] }[];
 }
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from ascend_sn.advisor.facts import Facts, asked_once
+from ascend_sn.model.memory_parts import MODULE_PREFIX
 from ascend_sn.model.trace_schema import CAPACITY_METRIC
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DeviceMemory", "device_memory", "is_of_device"]
 
-_MODULE_PREFIX: Final = "module:"
 _OF_HOST: Final = ("cpu", "host", "process")
 
 
@@ -116,7 +116,7 @@ def device_memory(facts: Facts, profiles: Iterable[Profile], default_capacity_by
 
 def is_of_device(component: str) -> bool:
     """Whether a memory component, or device, is memory of an accelerator and not a part of another component."""
-    return not component.lower().startswith((*_OF_HOST, _MODULE_PREFIX))
+    return not component.lower().startswith((*_OF_HOST, MODULE_PREFIX))
 
 
 @asked_once

@@ -40,6 +40,7 @@ from ascend_sn.analysis import (
     leak_sites as _leak_sites,
     link_matrix as _link_matrix,
     memory_at_peak as _memory_at_peak,
+    memory_breakdown as _memory_breakdown,
     memory_by_operator as _memory_by_operator,
     memory_leak as _memory_leak,
     memory_peak as _memory_peak,
@@ -93,6 +94,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _memory_peak.ANALYSIS,
     _memory_by_operator.ANALYSIS,
     _memory_at_peak.ANALYSIS,
+    _memory_breakdown.ANALYSIS,
     _static_memory.PEAK,
     _static_memory.OWNERS,
     _free_time_causes.ANALYSIS,
@@ -205,6 +207,7 @@ rank_waits = _public(_rank_waits.ANALYSIS)
 memory_peak = _public(_memory_peak.ANALYSIS)
 memory_by_operator = _public(_memory_by_operator.ANALYSIS)
 memory_at_peak = _public(_memory_at_peak.ANALYSIS)
+memory_breakdown = _public(_memory_breakdown.ANALYSIS)
 static_memory_peak = _public(_static_memory.PEAK)
 static_memory_at_peak = _public(_static_memory.OWNERS)
 free_time_causes = _public(_free_time_causes.ANALYSIS)
@@ -277,6 +280,7 @@ __all__ = [
     "leak_sites",
     "link_matrix",
     "memory_at_peak",
+    "memory_breakdown",
     "memory_by_operator",
     "memory_leak",
     "memory_peak",

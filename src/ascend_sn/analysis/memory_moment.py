@@ -17,6 +17,7 @@ _LIVE: Final = """
                lead(kind) over block as next_kind, lead(ts_ns) over block as next_ns
         from memory_event
         where profile_id = $profile and coalesce(device, 'device') = $device and kind in ('alloc', 'free')
+          and address is not null
         window block as (partition by address order by ts_ns, kind desc)
     )
     select address, size_bytes, ts_ns, events.stream,
@@ -73,7 +74,8 @@ class Segment(NamedTuple):
 def live_blocks(db: DuckDBPyConnection, *, profile_id: int, device: str, at_ns: int) -> Result:
     """Return the blocks that are allocated at a moment; a free belongs to the latest allocation of its address.
 
-    Blocks from before the recording are in no row. A block allocated at the moment is there, one freed then is not.
+    Blocks from before the recording are in no row, nor are those without a recorded address: nobody knows their free.
+    A block allocated at the moment is there, one freed then is not.
 
     Args:
         db: A connection with the tables `memory_event`, `operator`, `stack`.

@@ -22,6 +22,7 @@ from ascend_sn.formats.json_text import json_value
 from ascend_sn.formats.reader import Candidate, Reader, Source
 from ascend_sn.model.capture import Capture, DeviceKind, ProfileHeader
 from ascend_sn.model.ledger import CoverageEntry, Ledger
+from ascend_sn.model.memory_parts import MEMORY_CATEGORIES
 from ascend_sn.model.rows import Int64, Rows, Text, conform
 from ascend_sn.model.tables import MEMORY_EVENT, MEMORY_SAMPLE
 from ascend_sn.model.units import NS_PER_US
@@ -29,16 +30,6 @@ from ascend_sn.model.units import NS_PER_US
 __all__ = ["READER"]
 
 _NAME: Final = "memory-timeline"
-_CATEGORIES: Final = (
-    "parameter",
-    "optimizer state",
-    "input",
-    "temporary",
-    "activation",
-    "gradient",
-    "autograd detail",
-    "unknown",
-)
 _ALL: Final = "all"
 _NUMBER: Final = rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 _RAW: Final = re.compile(rb"\s*\[\s*\[\s*-?\d+\s*,\s*[0-4]\s*,\s*-?\d+\s*,\s*[0-7]\s*\]")
@@ -111,25 +102,40 @@ def _raw_tables(path: Path, found: list[Any], file: str, ledger: Ledger) -> tupl
 
 
 def _samples(ts: Int64, size: Int64, category: Int64) -> Rows:
-    """Return the running sum of each category at its events, and of all."""
+    """Return the running sum of all after every event, and that of each category after its last event of a moment."""
     running = np.zeros(len(ts), np.int64)
     for number in distinct(category).tolist():
         mine = category == number
         running[mine] = np.cumsum(size[mine])
     count = len(ts)
+    at = np.repeat(ts, 2)
+    component = _interleaved(category, np.full(count, len(MEMORY_CATEGORIES)))
+    levels = _interleaved(running, np.cumsum(size))
+    kept = np.ones(2 * count, np.bool_)
+    kept[::2] = _is_last_of_moment(ts, category)
     return conform(
         MEMORY_SAMPLE,
-        2 * count,
-        ts_ns=np.repeat(ts, 2),
-        component=Text(_interleaved(category, np.full(count, len(_CATEGORIES))).astype(np.int32), [*_CATEGORIES, _ALL]),
-        allocated_bytes=_interleaved(running, np.cumsum(size)),
+        int(kept.sum()),
+        ts_ns=at[kept],
+        component=Text(component[kept].astype(np.int32), [*MEMORY_CATEGORIES, _ALL]),
+        allocated_bytes=levels[kept],
     )
+
+
+def _is_last_of_moment(ts: Int64, category: Int64) -> npt.NDArray[np.bool_]:
+    """Whether no later event has the same moment and category."""
+    order = np.lexsort((category, ts))  # stable: of equal pairs the last event comes last
+    is_last = np.ones(len(order), np.bool_)
+    is_last[:-1] = (np.diff(ts[order]) != 0) | (np.diff(category[order]) != 0)
+    found = np.empty(len(order), np.bool_)
+    found[order] = is_last
+    return found
 
 
 def _curve_tables(path: Path, times: list[Any], sizes: list[Any]) -> dict[str, Rows]:
     if not times:
         raise EmptyInputError(path, "this memory timeline holds no events")
-    width = len(_CATEGORIES) + 1
+    width = len(MEMORY_CATEGORIES) + 1
     try:
         ts = np.array([round(time * NS_PER_US) for time in times], np.int64)
         table = np.array(sizes, np.int64)
@@ -143,7 +149,7 @@ def _curve_tables(path: Path, times: list[Any], sizes: list[Any]) -> dict[str, R
         MEMORY_SAMPLE,
         count * width,
         ts_ns=np.repeat(ts, width),
-        component=Text(np.tile(np.arange(width, dtype=np.int32), count), [*_CATEGORIES, _ALL]),
+        component=Text(np.tile(np.arange(width, dtype=np.int32), count), [*MEMORY_CATEGORIES, _ALL]),
         allocated_bytes=table.reshape(-1),
     )
     return {"memory_sample": samples}
@@ -166,7 +172,7 @@ def _is_event(event: Any) -> bool:
         and len(event) == 4
         and all(isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 62 for value in event)
         and 0 <= event[1] <= 4
-        and 0 <= event[3] < len(_CATEGORIES)
+        and 0 <= event[3] < len(MEMORY_CATEGORIES)
     )
 
 
@@ -212,6 +218,10 @@ def _coverage(tables: dict[str, Rows]) -> list[CoverageEntry]:
         if came
         else CoverageEntry("memory_event", "unsupported", "curves only", "export the raw form (*.raw.json.gz)")
     )
+    if came:
+        snapshot = "torch.cuda.memory._record_memory_history(), torch.cuda.memory._dump_snapshot()"
+        why = "a memory timeline holds no addresses, so nobody knows when a block is freed"
+        entries.append(CoverageEntry("memory_event", "unsupported", why, snapshot, "address"))
     return entries
 
 

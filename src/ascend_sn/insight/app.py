@@ -23,6 +23,7 @@ from ascend_sn.insight.kernel_changes import kernel_change_routes
 from ascend_sn.insight.marks import mark_routes
 from ascend_sn.insight.memory_curve import curve_routes
 from ascend_sn.insight.memory_moment import moment_routes
+from ascend_sn.insight.memory_parts import part_routes
 from ascend_sn.insight.runs import Served
 from ascend_sn.insight.search import search_routes
 from ascend_sn.insight.selection import selection_routes
@@ -46,7 +47,7 @@ def _tables(served: Served) -> list[Route]:
         opened = served.opened(id)
         return opened.once("tables", lambda: RunTables(opened.across, opened.origins, opened.one_by_one))
 
-    makers = (table_routes, curve_routes, moment_routes, static_memory_routes)
+    makers = (table_routes, curve_routes, moment_routes, part_routes, static_memory_routes)
     return [route for maker in makers for route in maker(tables_of)]
 
 

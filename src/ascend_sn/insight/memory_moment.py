@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from ascend_sn.analysis import worked_out
 from ascend_sn.analysis.memory_moment import Segment, live_blocks, pool_segments
-from ascend_sn.analysis.registry import Missing
+from ascend_sn.analysis.registry import Missing, Need, missing_needs
 from ascend_sn.insight.answers import ApiError, answer, integer, parameter
 from ascend_sn.insight.tables_answer import RunTables
 from ascend_sn.model.printable import harmless
@@ -86,9 +86,12 @@ def moment_of(run: Run, profile_id: int, device: str, at_ns: int | None) -> Mome
     Raises:
         ApiError: The profile has no such device.
     """
-    peaks = worked_out(run, "memory_at_peak")
+    missing = missing_needs((Need("memory_event"), Need("memory_event", "address")), run.db)
+    peaks = missing or worked_out(run, "memory_at_peak")
     if isinstance(peaks, Missing):
-        return Moment(state=peaks.state, reason=peaks.reason, turn_on=peaks.turn_on)
+        # The table itself came, the column that is needed did not.
+        state = "missing" if peaks.state == "collected" else peaks.state
+        return Moment(state=state, reason=peaks.reason, turn_on=peaks.turn_on)
     of_device: dict[str, tuple[int, int]] = {
         row["device"]: (row["device_bytes"], row["peak_ts_ns"])
         for row in peaks.dicts()

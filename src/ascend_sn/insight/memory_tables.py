@@ -17,7 +17,7 @@ _BLOCKS: Final = """
                operator_id, operator_name, stack_id,
                row_number() over (partition by profile_id order by ts_ns, kind desc) as place
         from memory_event
-        where kind in ('alloc', 'free')
+        where kind in ('alloc', 'free') and address is not null
     ),
     paired as (
         select *, case when lead(kind) over block = 'free' then lead(ts_ns) over block end as freed_ts_ns
@@ -47,7 +47,7 @@ MEMORY: Final = (
         name="memory_blocks",
         sql=_BLOCKS,
         joined=_FRAMES,
-        needs=(Need("memory_event"),),
+        needs=(Need("memory_event"), Need("memory_event", "address")),
         columns=(
             "profile_id", "rank", "operator_name", "module", "device", "size_bytes", "ts_ns", "freed_ts_ns", "held_ns",
             "stream", "address", "site", "frames",
@@ -64,6 +64,17 @@ MEMORY: Final = (
             Filter("freed_to_ns", "integer", "freed_ts_ns <= $freed_to_ns + origin_ns"),
             Filter("device", "text", "device = $device"),
         ),
+    ),
+    PageTable(
+        name="memory_parts",
+        analysis="memory_breakdown",
+        columns=(
+            "profile_id", "rank", "family", "part", "held_bytes", "share_ratio", "part_peak_bytes", "whole_bytes",
+            "peak_ts_ns",
+        ),
+        order="profile_id, family, held_bytes desc, part_peak_bytes desc, part",
+        search=("part",),
+        filters=(Filter("family", "text", "family = $family"),),
     ),
     PageTable(
         name="memory_operators",

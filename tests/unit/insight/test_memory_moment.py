@@ -88,6 +88,17 @@ def test_a_run_without_memory_says_so(tmp_path: Path) -> None:
     assert client_of(db, tmp_path).get("memory-moment", profile=0)["state"] != "collected"
 
 
+def test_without_addresses_nobody_knows_which_blocks_live(tmp_path: Path) -> None:
+    db = empty_tables()
+    add_rank(db, 0)
+    for ts_ns, kind in ((1, "alloc"), (2, "alloc"), (3, "free")):
+        insert(db, "memory_event", profile_id=0, ts_ns=ts_ns, kind=kind, size_bytes=8)
+    api = client_of(db, tmp_path)
+
+    assert api.get("memory-moment", profile=0)["state"] == "missing"
+    assert api.get("tables/memory_blocks")["state"] == "missing"
+
+
 @pytest.mark.parametrize(
     ("given", "status"),
     [

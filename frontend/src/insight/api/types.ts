@@ -370,6 +370,12 @@ export interface CurvePart {
   recorded: number;
 }
 
+/** What each part of memory holds at moments that all have in common. */
+export interface PartCurves {
+  at_ns: number[];
+  parts: { part: string; held_bytes: number[] }[];
+}
+
 /** Bytes that a compiled graph holds from each node to the next one listed. */
 export interface GraphCurve {
   state: string;

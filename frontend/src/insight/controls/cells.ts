@@ -73,6 +73,7 @@ const FAMILIES: Record<string, readonly string[]> = {
   bandwidth_reason: ["word"],
   check: ["check-name"],
   stage: ["request-stage"],
+  part: ["memory-part"],
 };
 
 export function isNumeric(unit: Unit): boolean {

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ascend_sn.formats.sqlite_columns import Database, sqlite_integers, sqlite_reals
-from ascend_sn.formats.torch_npu.memory_csv import MODULE_PREFIX, allocation_events
+from ascend_sn.formats.torch_npu.memory_csv import allocation_events
+from ascend_sn.model.memory_parts import MODULE_PREFIX
 from ascend_sn.model.rows import Int64, Nullable, Rows, Text, concatenate, conform
 from ascend_sn.model.tables import COUNTER, MEMORY_EVENT, MEMORY_SAMPLE
 

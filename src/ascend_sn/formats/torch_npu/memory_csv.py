@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
@@ -15,12 +14,12 @@ from ascend_sn.formats.csv_columns import (
     text_cells,
 )
 from ascend_sn.model.ledger import Ledger
+from ascend_sn.model.memory_parts import MODULE_PREFIX
 from ascend_sn.model.rows import Nullable, Rows, Text, concatenate, conform
 from ascend_sn.model.tables import MEMORY_EVENT, MEMORY_SAMPLE
 from ascend_sn.model.units import BYTES_PER_KIB, BYTES_PER_MIB
 
 __all__ = [
-    "MODULE_PREFIX",
     "allocation_events",
     "memory_record_rows",
     "module_memory_rows",
@@ -29,9 +28,6 @@ __all__ = [
     "read_module_memory",
     "read_operator_memory",
 ]
-
-MODULE_PREFIX: Final = "module:"
-"""Modules of npu_module_mem are components of their own: some have the names of allocators (GE, APP)."""
 
 _TIME = "Timestamp(us)"
 

@@ -130,3 +130,16 @@ def test_random_bytes_raise_only_our_errors(tmp_path_factory: pytest.TempPathFac
     READER.claims(Candidate(path))
     with pytest.raises(AscendSnError):
         captured(path)
+
+
+def test_of_several_events_of_a_category_at_one_moment_the_last_level_counts(tmp_path: Path) -> None:
+    path = write(tmp_path, [[50, 2, 100, 4], [60, 4, -40, 4], [60, 4, -50, 4], [60, 2, 5, 0]])
+
+    found = rows(captured(path), "memory_sample", "ts_ns", "component", "allocated_bytes")
+
+    assert [row for row in found if row[1] != "all"] == [
+        (50, "activation", 100),
+        (60, "activation", 10),
+        (60, "parameter", 5),
+    ]
+    assert [row[2] for row in found if row[1] == "all"] == [100, 60, 10, 15]

@@ -17,6 +17,7 @@ import { t } from "../../shell/words";
 import { CurveCard, useCurves } from "./curve";
 import { GraphCard } from "./graph";
 import { MomentCard } from "./moment";
+import { PartsCard } from "./parts";
 
 const HOLDERS = 12;
 
@@ -41,6 +42,7 @@ function Content({ run, document }: { run: string; document: Document }) {
       </div>
       <CurveCard run={run} profiles={document.profiles} curves={curves} />
       <MomentCard run={run} profiles={document.profiles} rank={rank} />
+      <PartsCard run={run} profiles={document.profiles} rank={rank} />
       <Peak document={document} />
       <Card title={t("memory-page.owners")} note={t("memory-page.owners-note")}>
         <ServerTable run={run} name="memory_owners" title={t("memory-page.owners")} query={{ profile: rank }} rows={12} />
