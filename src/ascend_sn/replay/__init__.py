@@ -23,7 +23,7 @@ from ascend_sn.replay.edits import (
 )
 from ascend_sn.replay.fusion_transforms import chains_of, chains_within, fused
 from ascend_sn.replay.graph import StepGraph, TimeClass
-from ascend_sn.replay.host_transforms import gc_removed, launches_removed, syncs_removed
+from ascend_sn.replay.host_transforms import gc_removed, launches_removed, silence_removed, syncs_removed
 from ascend_sn.replay.input_transforms import copies_pinned, input_hidden, results_read_later
 from ascend_sn.replay.jobs import jobs
 from ascend_sn.replay.memory_transforms import MemoryChange, activation_bytes, batch_doubled, recomputed
@@ -86,6 +86,7 @@ __all__ = [
     "path_slices",
     "recomputed",
     "results_read_later",
+    "silence_removed",
     "straggler_normalised",
     "syncs_removed",
 ]

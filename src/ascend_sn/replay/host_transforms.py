@@ -1,4 +1,7 @@
-"""Transformations of the host: W8 graph mode, W11 without synchronisation, W15 without garbage collection."""
+"""Transformations of the host: W8 graph mode, W11 without synchronisation, W15 without garbage collection.
+
+Beside them, without what the program itself does between its operators.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ from typing import Final
 
 import numpy as np
 
+from ascend_sn._native.intervals import intersect, subtract, union, union_length
 from ascend_sn.model.rows import Int64
-from ascend_sn.replay.edits import Edit, Scale, ScaleEdges, Unblock
-from ascend_sn.replay.graph import EdgeKind, NodeKind, StepGraph, TimeClass
+from ascend_sn.replay.edits import Edit, Scale, ScaleEdges, SetDur, Unblock
+from ascend_sn.replay.graph import NO_TASK, EdgeKind, NodeKind, StepGraph, TimeClass
 from ascend_sn.replay.prices import Bound, Remark, Transform, Unpriced
 from ascend_sn.replay.selectors import Where, host_nodes
 
-__all__ = ["gc_removed", "launches_removed", "syncs_removed"]
+__all__ = ["gc_removed", "launches_removed", "silence_removed", "syncs_removed"]
 
 REMOVED_RATIOS: Final = (0.5, 0.8, 1.0)
 """Share of the launching time that a captured graph saves: low, expected, high."""
@@ -22,6 +26,9 @@ LATENCY_RATIO: Final = 0.1
 
 KEPT_EVERY: Final = 50
 """Steps of which one still synchronises or collects in the low case."""
+
+KEPT_SILENCE_RATIO: Final = 0.5
+"""Share of what the program does between its operators that stays in the low case."""
 
 _CAPTURED: Final = (TimeClass.HOST, TimeClass.LAUNCH)
 
@@ -78,3 +85,37 @@ def gc_removed(graph: StepGraph, *, kept_every: int = KEPT_EVERY) -> Transform |
     edits: tuple[Edit, ...] = (Scale(chosen, 0.0),)
     kept = Bound(edits, share_ratio=1 - 1 / kept_every)
     return Transform("W15", kept, kept, Bound(edits))
+
+
+def silence_removed(graph: StepGraph, profile_id: int, at_least_ns: int, *, edges: bool = True) -> Transform | Unpriced:
+    """Take out the long stretches in which no thread of a profile has a recorded slice; half stays in the low case.
+
+    Args:
+        graph: The replayed step.
+        profile_id: The profile.
+        at_least_ns: Shorter stretches stay: they are the program on its way from one operator to the next.
+        edges: Whether stretches at the begin and the end of the step count.
+    """
+    nodes = graph.nodes
+    if profile_id not in graph.profile_ids:
+        return Unpriced(Remark("replay.no-silence"))
+    own = (nodes.kind == NodeKind.HOST) & (nodes.profile == graph.profile_ids.index(profile_id))
+    busy = own & ((nodes.task != NO_TASK) | (nodes.kernel != NO_TASK))
+    quiet = np.flatnonzero(own & ~busy & (nodes.time_class == TimeClass.HOST) & (nodes.dur > 0))
+    ends = nodes.start + nodes.dur
+    silent = subtract(*union(nodes.start[quiet], ends[quiet]), *union(nodes.start[busy], ends[busy]))
+    long = silent[1] - silent[0] >= at_least_ns
+    if not edges and busy.any():
+        long &= (silent[0] > nodes.start[busy].min()) & (silent[1] < ends[busy].max())
+    gone_ns = [
+        union_length(*intersect([start], [end], silent[0][long], silent[1][long]))
+        for start, end in zip(nodes.start[quiet].tolist(), ends[quiet].tolist(), strict=True)
+    ]
+    lost = np.array(gone_ns, np.int64)
+    chosen, lost = quiet[lost > 0], lost[lost > 0]
+    if not len(chosen):
+        return Unpriced(Remark("replay.no-silence"))
+    left = nodes.dur[chosen] - lost
+    half = left + np.rint(lost * KEPT_SILENCE_RATIO).astype(np.int64)
+    gone = Bound((SetDur(chosen, left),))
+    return Transform("remove", Bound((SetDur(chosen, half),)), gone, gone)

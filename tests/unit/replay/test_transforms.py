@@ -29,6 +29,7 @@ from ascend_sn.replay import (
     operators_to_cohort,
     recomputed,
     results_read_later,
+    silence_removed,
     straggler_normalised,
     syncs_removed,
 )
@@ -318,6 +319,27 @@ def test_w15_without_garbage_collection_in_most_steps() -> None:
 
     assert bounds(replay, gc_removed(replay.graph)) == (49, 49, 50)
     assert reason(gc_removed(replay_of(timeline("r0 step |11|\n r0 s1 |AA|")).graph)) == "replay.no-gc"
+
+
+def test_silent_stretches_of_a_thread_are_taken_out() -> None:
+    # Nothing is recorded from 6 to 14 and from 16 to 18; half of what is long enough stays in the low case.
+    db = timeline("r0 step |11111111111111111111|\n r0 host |ffffff........bb..bb|\n r0 s1 |AAAAAA........BB..BB|")
+    db.execute("update profile set device_kind = 'cpu'")
+    replay = replay_of(db)
+
+    assert bounds(replay, silence_removed(replay.graph, 0, 3)) == (4, 8, 8)
+    assert bounds(replay, silence_removed(replay.graph, 0, 2)) == (5, 10, 10)
+    assert reason(silence_removed(replay.graph, 0, 9)) == "replay.no-silence"
+    assert reason(silence_removed(replay.graph, 7, 1)) == "replay.no-silence"
+
+
+def test_silence_at_the_edges_of_a_step_counts_unless_the_recording_begins_or_ends_there() -> None:
+    db = timeline("r0 step |11111111111111111111|\n r0 host |....ffff....bbbb....|\n r0 s1 |....AAAA....BBBB....|")
+    db.execute("update profile set device_kind = 'cpu'")
+    replay = replay_of(db)
+
+    assert bounds(replay, silence_removed(replay.graph, 0, 4)) == (6, 12, 12)
+    assert bounds(replay, silence_removed(replay.graph, 0, 4, edges=False)) == (2, 4, 4)
 
 
 def test_w1_says_when_nothing_is_waited_for() -> None:

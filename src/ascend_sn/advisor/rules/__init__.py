@@ -76,6 +76,7 @@ _MODULES: Final = {
     "R-HOST-3": "garbage_collection",
     "R-HOST-4": "operator_compilation",
     "R-HOST-5": "dispatch_bound",
+    "R-HOST-6": "silent_program",
     "R-OP-1": "small_operators",
     "R-OP-2": "affinity_calls",
     "R-OP-3": "wrong_core",
