@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import numpy as np
@@ -11,9 +12,10 @@ from ascend_sn.analysis.call_tree import Calls, CallTree, tree_of
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.model.requests import REQUEST_DOMAIN, REQUEST_PHASE_DOMAIN
-from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "BETWEEN", "call_paths", "call_tree_of"]
+
+UNNAMED: Final = "(unnamed)"
 
 BETWEEN: Final = " > "
 """Stands between the names of a path."""
@@ -37,32 +39,50 @@ _TYPES: Final = {
 _NOT_CALLS: Final = ("gpu_annotation", "profiler", "instant", REQUEST_DOMAIN, REQUEST_PHASE_DOMAIN)
 """Domains of ranges that are not calls of a host thread."""
 
-_CALLS: Final = r"""
-    with called as (
-        select false as is_span, operator_id as key, name, thread, ts_ns, dur_ns
+_CALLED: Final = """
+    called as (
+        select false as is_span, operator_id as key, coalesce(name, '') as name, coalesce(thread, '') as thread, ts_ns,
+               dur_ns
         from operator
-        where profile_id = $profile and ts_ns is not null and dur_ns >= 0
+        where profile_id = $profile and ts_ns < $high and ts_ns + dur_ns >= $low and dur_ns >= 0
         union all
-        select true, span_id, name, thread, ts_ns, dur_ns
+        select true, span_id, coalesce(name, ''), coalesce(thread, ''), ts_ns, dur_ns
         from span
-        where profile_id = $profile and ts_ns is not null and dur_ns > 0
+        where profile_id = $profile and ts_ns < $high and ts_ns + dur_ns > $low and dur_ns > 0
           and coalesce(domain, '') not in (select unnest($not_calls))
+    )
+"""
+
+_NAMES: Final = f"with {_CALLED} select distinct name from called order by name"
+
+_CALLS: Final = f"""
+    with {_CALLED},
+    named as (
+        select name, row_number() over (order by name) - 1 as number
+        from (select distinct name from called)
+    ),
+    threads as (
+        select thread, row_number() over (order by thread) as number
+        from (select distinct thread from called)
     ),
     launched as (
-        select operator_id as key, sum(dur_ns)::bigint as device_ns
+        select operator_id as key, false as is_span, sum(dur_ns)::bigint as device_ns
         from kernel
         where profile_id = $profile and kind in ('compute', 'fused', 'copy') and operator_id is not null
         group by operator_id
     )
-    select is_span, key, coalesce(thread, '') as thread, ts_ns, dur_ns,
-           coalesce(nullif(regexp_replace(regexp_replace(name, '^ProfilerStep#\d+$', 'ProfilerStep'),
-                                          ' at 0x[0-9a-fA-F]+', '', 'g'), ''), '(unnamed)') as name,
-           case when is_span then 0 else coalesce(device_ns, 0) end as device_ns
+    select is_span, coalesce(key, -1) as key, threads.number as thread, named.number as name, ts_ns, dur_ns,
+           coalesce(device_ns, 0) as device_ns
     from called
-    left join launched using (key)
-    where ts_ns < $high and (ts_ns + dur_ns > $low or ts_ns >= $low)
+    join named using (name)
+    join threads using (thread)
+    left join launched using (key, is_span)
+    where ts_ns >= $low or ts_ns + dur_ns > $low
     order by ts_ns, dur_ns desc, is_span desc, key
 """
+
+_LEFT_OUT: Final = re.compile(r" at 0x[0-9a-fA-F]+|(?<=^ProfilerStep)#\d+$")
+"""What of a name tells calls of the same thing apart: addresses of objects, numbers of steps."""
 
 _ANY_TIME: Final = 1 << 62
 
@@ -117,24 +137,21 @@ def call_tree_of(db: DuckDBPyConnection, profile_id: int, steps: tuple[int, int]
         if first is None:
             return CallTree()
         low, high = int(first), int(last)
-    found = db.execute(
-        _CALLS, {"profile": profile_id, "low": low, "high": high, "not_calls": list(_NOT_CALLS)}
-    ).fetchnumpy()
-    start = np.asarray(found["ts_ns"], np.int64)
-    end = start + np.asarray(found["dur_ns"], np.int64)
-    device_ns = np.where(start >= low, np.asarray(found["device_ns"], np.int64), 0)
+    asked = {"profile": profile_id, "low": low, "high": high, "not_calls": list(_NOT_CALLS)}
+    texts = [name for (name,) in db.execute(_NAMES, asked).fetchall()]
+    columns = db.execute(_CALLS, asked).fetchnumpy()
+    found = {name: np.asarray(np.ma.getdata(column), np.int64) for name, column in columns.items()}
+    names: dict[str, int] = {}
+    shown = (_LEFT_OUT.sub("", text) or UNNAMED for text in texts)
+    numbers = np.fromiter((names.setdefault(name, len(names)) for name in shown), np.int64, len(texts))
+    start, end = found["ts_ns"], found["ts_ns"] + found["dur_ns"]
+    device_ns = np.where(start >= low, found["device_ns"], 0)
     start, end = np.maximum(start, low), np.minimum(end, high)
-    name, names = _numbered(found["name"])
-    thread, _ = _numbered(found["thread"])
-    is_span, key = (np.asarray(np.ma.filled(found[column], -1), np.int64) for column in ("is_span", "key"))
-    return tree_of(profile_id, Calls(thread, name, start, end - start, device_ns, is_span, key, names))
-
-
-def _numbered(texts: Any) -> tuple[Int64, list[str]]:
-    """Number texts by first appearance."""
-    numbers: dict[str, int] = {}
-    found = np.fromiter((numbers.setdefault(text, len(numbers)) for text in texts), np.int64, len(texts))
-    return found, list(numbers)
+    calls = Calls(
+        found["thread"], numbers[found["name"]], start, end - start, device_ns, found["is_span"], found["key"],
+        list(names),
+    )  # fmt: skip
+    return tree_of(profile_id, calls)
 
 
 def _rows(tree: CallTree, profile_id: int, rank: int | None) -> list[dict[str, Any]]:
