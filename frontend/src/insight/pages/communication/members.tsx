@@ -34,6 +34,7 @@ export function Members({ run, op, group, sequence }: { run: string; op: string;
       <ol>
         {rows.map((row) => <Member key={String(row["profile_id"])} row={row} end={end} />)}
       </ol>
+      {value.row_count > rows.length && <p class="note">{t("map.first", { shown: rows.length, count: value.row_count })}</p>}
     </figure>
   );
 }

@@ -19,6 +19,8 @@ import { named, t } from "../../shell/words";
 import { Members } from "./members";
 import { PairsCard } from "./pairs";
 
+/** Ranks that are listed; of more, those with most exposed communication. */
+const GRADED = 64;
 const PARTS = ["transit", "wait", "idle", "unknown"] as const;
 
 export function CommunicationPage({ run }: PageProps) {
@@ -93,12 +95,13 @@ function groupOf(row: Row): string {
 
 function Grades({ rows }: { rows: readonly Grade[] }) {
   if (!rows.length) return null;
+  const shown = rows.length > GRADED ? [...rows].sort((a, b) => b.exposed_comm_ns - a.exposed_comm_ns).slice(0, GRADED) : rows;
   const exposed = (share: (row: Grade) => number) => (row: Grade) => quantityText(share(row), "ns");
   return (
     <Card title={t("comm.grades")} note={t("comm.grades-note")}>
       <RowsTable<Grade>
         title={t("comm.grades")}
-        rows={rows.slice(0, 64)}
+        rows={shown}
         columns={[
           { title: t("col.rank"), left: true, text: (row) => rankText(row.rank) },
           { title: t("col.exposed_ns"), text: exposed((row) => row.exposed_comm_ns) },
@@ -110,6 +113,7 @@ function Grades({ rows }: { rows: readonly Grade[] }) {
           { title: t("col.grade"), left: true, text: (row) => (row.grade === null ? "-" : named("grade", row.grade)) },
         ]}
       />
+      {rows.length > shown.length && <p class="note">{t("comm.graded", { shown: shown.length, count: rows.length })}</p>}
     </Card>
   );
 }
