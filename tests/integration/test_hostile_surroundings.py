@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -178,3 +179,39 @@ def test_tables_at_a_path_that_is_no_utf8_are_refused_in_one_line(trace: Path, t
     assert [(one.returncode, len(one.stderr.splitlines()), "no UTF-8" in one.stderr) for one in told] == [
         (3, 1, True)
     ] * 3
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"LC_ALL": "tr_TR.UTF-8"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "zh_CN.GB18030", "PYTHONIOENCODING": "gb18030"},
+        {"HOME": "/nonexistent/home"},
+        {"TZ": ":/etc/passwd"},
+    ],
+    ids=lambda variables: "_".join(variables.values()).replace("/", "_"),
+)
+def test_odd_surroundings_change_no_figure(tmp_path: Path, variables: dict[str, str]) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(TRACE % '"\u8ba1\u7b97"', encoding="utf-8")
+    words = ["analyze", str(path), "--lang", "zh", "--format", "json", "--cache-dir", str(tmp_path / "cache")]
+    command = [sys.executable, "-m", "ascend_sn.cli.main", *words]
+
+    told = subprocess.run(command, env=os.environ | variables, capture_output=True, check=False)
+
+    assert (told.returncode, told.stderr) == (0, b"")
+    rows = json.loads(told.stdout.decode(variables.get("PYTHONIOENCODING", "utf-8")))["operators"]["operators"]
+    assert {row["name"] for row in rows} == {"aten::mm", "\u8ba1\u7b97"}
+
+
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_a_closed_stream_is_no_defect(tmp_path: Path, closed: str) -> None:
+    line = f'"$0" -m ascend_sn.cli.main analyze "$1" {closed}>&-'
+
+    told = subprocess.run(
+        ["sh", "-c", line, sys.executable, str(tmp_path / "no such")], capture_output=True, check=False
+    )
+
+    assert told.returncode == 3

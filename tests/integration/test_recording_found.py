@@ -149,3 +149,43 @@ def _wait(program: subprocess.Popen[bytes], is_wanted: Callable[[dict[str, Any]]
         if is_wanted(status):
             return status
     raise AssertionError("the program did not get there")
+
+
+RECORDS_ITSELF = """
+import sys, torch
+from ascend.profiler import Profiler
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+def train(steps):
+    for _ in range(steps):
+        model(torch.ones(2, 4)).sum().backward()
+        optimizer.step()
+train(3)
+with Profiler(output_path=sys.argv[1], enable_ops=True):
+    train(4)
+"""
+
+
+def test_a_program_that_records_itself_later_is_not_recorded_twice(tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(RECORDS_ITSELF)
+    variables = {"ASCEND_PROFILING_ENABLE": "1", "ASCEND_PROFILING_OUTPUT_PATH": str(tmp_path / "found")}
+
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "own")],
+        env=environment(tmp_path / "site", **variables),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr.count("the program records itself from here on")) == (0, 1), done.stderr
+    assert counted(tmp_path / "own", "addmm") == 4
+    assert counted(tmp_path / "found", "addmm") == 2  # it starts at the end of the 1st step, and the 3rd is the last
+
+
+def counted(folder: Path, operator: str) -> int:
+    with ascend_sn.open(folder, cache_dir=folder.with_name("cache")) as run:
+        ((count,),) = run.sql("select count(*) from operator where name ilike '%' || $name", name=operator).fetchall()
+    return int(count)

@@ -8,7 +8,7 @@ import threading
 
 from ascend_sn.collect.exit_hook import ExitHook
 from ascend_sn.collect.faults import FaultLog
-from ascend_sn.collect.profiler import Profiler
+from ascend_sn.collect.profiler import Profiler, when_another_opens
 from ascend_sn.model.trace_schema import STEP_ORIGINS, WORKERS_METRIC
 
 TYPE_CHECKING = False
@@ -159,11 +159,18 @@ class AutomaticRun:
             self._failure = str(error)
             self._say(f"not recording: {error}")
 
+    def _stand_aside(self, other: Profiler) -> None:
+        """End where the program begins to record itself: the framework tells its operators to one recording only."""
+        if self._starts_by_step and other is not self.profiler and self.profiler.is_recording:
+            self.profiler.stop()
+            self._say("the program records itself from here on; the recording that was started for it has ended")
+
     def _watch(self) -> None:
         if self._is_watching:
             return
         self._is_watching = True
         ExitHook(self._at_exit)
+        when_another_opens.append(self._stand_aside)
         os.register_at_fork(after_in_child=self._begin_anew)
 
     def _begin_anew(self) -> None:

@@ -34,6 +34,9 @@ __all__ = ["Profiler"]
 _opened: list[int] = []
 """For each profiler that has opened a session the process it did so in: a forked child inherits those of its parent."""
 
+when_another_opens: list[Callable[[Profiler], None]] = []
+"""Called with a profiler that is about to record the framework too."""
+
 
 @own_calls
 class Profiler(SpanCalls):
@@ -401,6 +404,11 @@ class Profiler(SpanCalls):
                 self._span_cost_ns = span_cost_ns(scratch)
                 scratch._record_with(None)
             trace = Trace(output, config, job_place(), self._faults, span_cost_ns=self._span_cost_ns)
+        # A program that only marks its spans has not asked for more: a loaded framework is left alone then.
+        with_framework = not by_use or config.backend != "auto"
+        if with_framework:
+            for stand_aside in tuple(when_another_opens):
+                stand_aside(self)
         self._close_session()  # one that was started by use goes over into the new one
         if self._trace is not None and self._trace is not trace:
             self._trace.close()
@@ -413,8 +421,6 @@ class Profiler(SpanCalls):
             self._opened_in = here
             _opened.append(here)
         self._exit_hook = ExitHook(self.stop)
-        # A program that only marks its spans has not asked for more: a loaded framework is left alone then.
-        with_framework = not by_use or config.backend != "auto"
         if with_framework:
             trace.tell_expected(config)
         if config.schedule is not None and not by_use:

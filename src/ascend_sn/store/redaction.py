@@ -89,7 +89,7 @@ _HOSTS: Final = (
     re.compile(rf"{_QUOTE}(?:host|host_?name|node_?name){_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE}([^\"'\\]+)", re.IGNORECASE),
     re.compile(r"\b(?:HOSTNAME|HOST|NODENAME)=([^\s;,\"']+)"),
     re.compile(r"(?:^|[/\\\s])([A-Za-z][\w.-]*?)_\d+_\d{14,}_ascend_\w+"),
-    re.compile(r"(?:^|[/\\\s])([A-Za-z][\w.-]*?)_\d+\.\d{9,}\.pt\.trace\.json"),
+    re.compile(r"(?:^|[/\\\s])([A-Za-z][\w.-]*?)_\d+(?:\.\d+)?\.pt\.trace\.json"),
 )
 
 
