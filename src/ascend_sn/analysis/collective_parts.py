@@ -73,14 +73,19 @@ def combined_parts(db: DuckDBPyConnection, parts: Result) -> Result:
 
 
 def _completing(db: DuckDBPyConnection, parts: str) -> Result:
-    calls = db.execute(f"""
-        select part.profile_id, part.rank, profile.host, group_id, op, sequence, ts_ns, dur_ns
-        from {parts} part
-        left join profile using (profile_id)
-        order by part.profile_id, group_id, sequence
-    """).fetchnumpy()
-    listed(db, offsets_between({name: column.tolist() for name, column in calls.items()}), OFFSET_TYPES).keep(_OFFSETS)
     no_pairs = "', '".join(POINT_TO_POINT)
+    met = f"sequence is not null and op not in ('{no_pairs}')"
+    offsets = []
+    # Where all parts were recorded, no clock is needed; to align those of ten thousand ranks takes many seconds.
+    if db.execute(f"select 1 from {parts} where method is null and {met} limit 1").fetchone() is not None:
+        calls = db.execute(f"""
+            select part.profile_id, part.rank, profile.host, group_id, op, sequence, ts_ns, dur_ns
+            from {parts} part
+            left join profile using (profile_id)
+            order by part.profile_id, group_id, sequence
+        """).fetchnumpy()
+        offsets = offsets_between({name: column.tolist() for name, column in calls.items()})
+    listed(db, offsets, OFFSET_TYPES).keep(_OFFSETS)
     return selected(
         db,
         f"""
@@ -106,7 +111,7 @@ def _completing(db: DuckDBPyConnection, parts: str) -> Result:
                    min(start_ns + dur_ns)     as earliest_end_ns,
                    bool_and(start_ns is not null) as aligned_all
             from aligned
-            where sequence is not null and op not in ('{no_pairs}')
+            where {met}
             group by group_id, sequence, op
         ),
         presence as (
