@@ -357,34 +357,14 @@ def test_findings_say_gain_evidence_and_what_to_do(chromium: Any, torch_npu: str
         priced = [text for text in cards.locator(".worth").all_inner_texts() if text.startswith("Gain")]
         cards.first.get_by_role("link", name="Show on timeline").click()  # a link once it is known where the step lies
         await_that(found, "() => window.__ascendSn.timeline?.()?.frames > 0")
+        chosen = found.page.locator("[data-slice-name]").inner_text()
         span = state(found)["span"]
 
     assert [row["title"] in title for row, title in zip(rows, titles, strict=True)] == [True] * len(rows)
     assert advice == [row["suggestion"] for row in rows]
     assert len(priced) == len([row for row in rows if row["gain"]])
-    assert span["to"] - span["from"] == pytest.approx(155_985_800, rel=0.01)  # the step of rank 0
-
-
-@requires_shared
-def test_a_finding_leads_nowhere_before_its_place_is_known(chromium: Any, torch_npu: str) -> None:
-    held: list[Any] = []
-    with visited(chromium, torch_npu, "#/health") as first:  # for the cookie
-        found = Opened(first.page.context.new_page())
-        found.page.route("**/api/v1/runs/a/steps", lambda route: held.append(route))
-        found.page.goto(f"{torch_npu.partition('?')[0]}#/findings")
-        card = found.page.locator("article.finding").first
-        card.get_by_text("Show on timeline").wait_for()
-        await_that(found, "() => performance.getEntriesByType('resource').some(one => one.name.endsWith('/tracks'))")
-        while not held:
-            found.page.wait_for_timeout(10)
-        links_before = card.get_by_role("link", name="Show on timeline").count()
-        held[0].continue_()
-        address = card.get_by_role("link", name="Show on timeline").get_attribute("href")
-
-    assert links_before == 0
-    assert address is not None
-    begin, _, end = address.partition("t=")[2].partition("&")[0].partition(":")
-    assert float(end) - float(begin) == pytest.approx(155_985_800, rel=0.01)  # the step of rank 0
+    assert chosen == "hcom_allReduce__586_0_1"  # the longest exposed call of rank 0, framed
+    assert 79_089_520 <= span["to"] - span["from"] < 2 * 79_089_520
 
 
 _GATED = """

@@ -178,6 +178,21 @@ def test_the_window_is_moved_by_keys_and_goes_back(chromium: Any, drawn: str) ->
     assert framed == (70 * US - 1.5 * US, 80 * US + 1.5 * US)
 
 
+def test_enter_right_after_typing_waits_for_the_first_hit_of_what_is_typed(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn) as found:
+        searched(found, "onerror")
+        press(found, "Enter")
+        before = chosen(found)[1]
+        found.page.keyboard.press("/")
+        found.page.locator("input[type=search].tl-field:focus").fill("add_kernel")
+        found.page.keyboard.press("Enter")  # long before the server was asked
+        await_that(found, "() => window.__ascendSn.timeline().pick?.ref.name.startsWith('add_kernel')")
+        said = found.page.locator(".tl-search [role=status]").inner_text()
+
+    assert "onerror" in before
+    assert "\u00b7 1 / " in said
+
+
 def test_lanes_are_gone_through_by_arrows(chromium: Any, drawn: str) -> None:
     with visited(chromium, drawn) as found:
         found.page.locator("#tl-canvas").focus()

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
+from ascend_sn.advisor.costliest import located
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.finding import Advice, Finding, NotCollected, Severity, Suppressed, Topic
 from ascend_sn.advisor.joint import Option, planned
@@ -81,9 +82,9 @@ def advise(
             if reason is not None and outcome.tells_hidden and outcome.suppressed_by is None:
                 price, reason = Price(unpriced=Message("unpriced.hidden"), confidence=price.confidence), None
             if reason is not None:
-                suppressed.append(_suppressed(rule, outcome, name, price, reason))
+                suppressed.append(_suppressed(shared.facts, rule, outcome, name, price, reason))
                 continue
-            found = _finding(rule, outcome, name, price, general)
+            found = _finding(shared.facts, rule, outcome, name, price, general)
             findings.append(found)
             if price.transform is not None and price.gain is not None and outcome.in_plan:
                 options.append(Option(found, price.transform, price.gain.expected_ratio))
@@ -135,7 +136,7 @@ def _not_worth(rule: Rule, price: Price, general: Limits) -> Message | None:
     return Message("suppressed.small-gain", params)
 
 
-def _finding(rule: Rule, claim: Claim, name: str, price: Price, general: Limits) -> Finding:
+def _finding(facts: Facts, rule: Rule, claim: Claim, name: str, price: Price, general: Limits) -> Finding:
     return Finding(
         id=name,
         code=rule.code,
@@ -146,7 +147,7 @@ def _finding(rule: Rule, claim: Claim, name: str, price: Price, general: Limits)
         message=_text(rule, claim, "message"),
         advice=_text(rule, claim, "advice"),
         next_step=_text(rule, claim, "verify"),
-        location=claim.location,
+        location=located(facts, rule.topic, claim),
         evidence=claim.evidence,
         effort=claim.effort or rule.effort,
         grade=claim.grade,
@@ -156,7 +157,7 @@ def _finding(rule: Rule, claim: Claim, name: str, price: Price, general: Limits)
     )
 
 
-def _suppressed(rule: Rule, claim: Claim, name: str, price: Price, reason: Message) -> Suppressed:
+def _suppressed(facts: Facts, rule: Rule, claim: Claim, name: str, price: Price, reason: Message) -> Suppressed:
     return Suppressed(
         id=name,
         code=rule.code,
@@ -164,7 +165,7 @@ def _suppressed(rule: Rule, claim: Claim, name: str, price: Price, reason: Messa
         reason=reason,
         title=_text(rule, claim, "title"),
         message=_text(rule, claim, "message"),
-        location=claim.location,
+        location=located(facts, rule.topic, claim),
         evidence=claim.evidence,
         gain=price.gain,
     )

@@ -25,6 +25,7 @@ __all__ = [
     "PricedGain",
     "ReplayQuality",
     "Severity",
+    "SliceRow",
     "Suppressed",
     "Topic",
 ]
@@ -58,6 +59,21 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     end_ns: int | None = None
 
 
+class SliceRow(msgspec.Struct, frozen=True):
+    """The row that a slice of the timeline is drawn from.
+
+    Attributes:
+        table: The table; `overlap` for a stretch of a device's activity, such as a free one.
+        profile_id: The profile.
+        key: Id of the row in its table; of a stretch, its begin in ns in the profile's own clock. A text: it may
+            exceed what a number of JSON holds.
+    """
+
+    table: str
+    profile_id: int
+    key: str
+
+
 class Location(msgspec.Struct, frozen=True, kw_only=True):
     """What a finding is about; an empty field does not narrow it."""
 
@@ -71,6 +87,8 @@ class Location(msgspec.Struct, frozen=True, kw_only=True):
     """Operators, kernels or collectives."""
     site: str = ""
     """Module or line of the user's program."""
+    slice: SliceRow | None = None
+    """The costliest slice it is about: what is shown of it on a timeline."""
 
 
 class PricedGain(msgspec.Struct, frozen=True, kw_only=True):

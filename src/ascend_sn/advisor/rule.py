@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Change = Callable[[StepGraph], Transform | Unpriced]
 
-__all__ = ["Claim", "Context", "DirectGain", "Lacking", "Outcome", "Profile", "Rule", "Shared", "TextPart"]
+__all__ = ["Claim", "Context", "DirectGain", "Lacking", "Outcome", "Profile", "Rule", "Shared", "Slices", "TextPart"]
 
 TextPart = Literal["title", "message", "advice", "verify"]
 
@@ -51,6 +51,20 @@ class DirectGain(msgspec.Struct, frozen=True):
     per: Per = "step"
 
 
+class Slices(msgspec.Struct, frozen=True):
+    """The slices that a claim is about, where the names of its location do not say: rows of a table.
+
+    Attributes:
+        table: A table whose rows are slices, or `overlap` for the free stretches of the devices.
+        condition: Which rows, as SQL; `$names` stands for the names, `{calls}` for the table of host calls by class.
+        names: The names in the condition.
+    """
+
+    table: str
+    condition: str = "true"
+    names: tuple[str, ...] = ()
+
+
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """What a rule says before it has a price; `advise` prices it, grades it and ranks it.
 
@@ -70,6 +84,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         confidence: It is trusted no more than this.
         effort: What has to be touched; None: as the rule says.
         in_plan: Whether the change takes part in the joint plan.
+        slices: What the costliest slice of its location is looked for among; None: what the names say, else by topic.
         tells_hidden: Whether it is told, without a price, where the replay finds that the step is not held by it today.
     """
 
@@ -87,6 +102,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     confidence: Confidence = "high"
     effort: Effort | None = None
     in_plan: bool = True
+    slices: Slices | None = None
     tells_hidden: bool = False
 
 

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
+from ascend_sn.analysis.activity import BUSY_KINDS
+from ascend_sn.insight.class_lanes import COMPUTING, EXPOSED, EXPOSED_COPY, FREE, OVERLAPPED
 from ascend_sn.insight.places import Ref, refs_of_keys, refs_of_rows
 from ascend_sn.insight.ranks import ACROSS
 from ascend_sn.insight.runs import OpenRun
@@ -14,7 +16,7 @@ from ascend_sn.model.requests import PHASE_FLOW
 from ascend_sn.store.timeline_files import NO_KEY, ProfileMeta
 from ascend_sn.store.timeline_lanes import LANES
 
-__all__ = ["Link", "links_of"]
+__all__ = ["Link", "beneath_stretch", "links_of"]
 
 _AT_MOST: Final = 64
 """Links of one kind; a step launches thousands of kernels."""
@@ -29,7 +31,8 @@ class Link(msgspec.Struct, frozen=True):
 
     `kind` is `parent` (encloses it), `launch` (launched it), `kernel` (it launched), `collective` (the same collective
     on another rank, or the collective of a kernel or task), `phase` (a part of the request), `request` (what it is a
-    part of), or the kind of an arrow of the capture.
+    part of), `beneath` (what a device was busy with during most of a stretch), `ended_by` (the kernel that ended a free
+    stretch), or the kind of an arrow of the capture.
     """
 
     kind: str
@@ -48,6 +51,27 @@ def links_of(opened: OpenRun, profile: ProfileMeta, table: str, row: dict[str, A
         for ref in _members(opened, profile.profile_id, row):
             found.setdefault(("collective", ref.profile_id, ref.track, ref.depth, ref.slice), Link("collective", ref))
     return list(found.values())
+
+
+def beneath_stretch(opened: OpenRun, profile: ProfileMeta, own: Ref) -> Link | None:
+    """Return what a device did during most of a stretch of activity; of a free one, the kernel that ended it."""
+    start = own.start + profile.origin_ns
+    times = {"profile": profile.profile_id, "start": start, "end": start + own.dur}
+    if own.name == FREE:
+        at_end = {name: times[name] for name in ("profile", "end")}
+        ended = opened.query(_ENDED_BY, at_end, of=profile.profile_id)
+        refs = refs_of_keys(opened, "kernel", profile.profile_id, [int(key) for (key,) in ended])
+        return Link("ended_by", refs[0]) if refs else None
+    for table, kinds in _BENEATH[own.name]:
+        rows = opened.query(
+            _LONGEST_BENEATH.format(table=table, condition=f"kind in {kinds}" if kinds else "true"),
+            times,
+            of=profile.profile_id,
+        )
+        refs = refs_of_keys(opened, table, profile.profile_id, [int(key) for (key,) in rows])
+        if refs:
+            return Link("beneath", refs[0])
+    return None
 
 
 def _ends(
@@ -127,3 +151,26 @@ def _arrows(opened: OpenRun, profile_id: int, table: str, key: int) -> Iterator[
         elif said == PHASE_FLOW and not leaves:
             said = "request"
         yield said, other, profile_id, [int(far)]
+
+
+_COMMUNICATES: Final = (("collective", ""), ("kernel", "('communication')"))
+_BENEATH: Final = {
+    COMPUTING: (("kernel", "('compute', 'fused')"),),
+    EXPOSED: _COMMUNICATES,
+    OVERLAPPED: _COMMUNICATES,
+    EXPOSED_COPY: (("kernel", "('copy')"),),
+}
+_LONGEST_BENEATH: Final = """
+    select {table}_id
+    from {table}
+    where profile_id = $profile and ts_ns < $end and ts_ns + dur_ns > $start and {condition}
+    order by least(ts_ns + dur_ns, $end) - greatest(ts_ns, $start) desc, dur_ns, ts_ns
+    limit 1
+"""
+_ENDED_BY: Final = f"""
+    select kernel_id
+    from kernel
+    where profile_id = $profile and ts_ns = $end and kind in {BUSY_KINDS}
+    order by dur_ns desc
+    limit 1
+"""

@@ -10,9 +10,9 @@ import numpy as np
 
 from ascend_sn.insight.runs import OpenRun
 from ascend_sn.store.timeline_files import NO_KEY, Arrays, ProfileMeta, Segment, Track
-from ascend_sn.store.timeline_lanes import LANES, LaneKind, kind_query
+from ascend_sn.store.timeline_lanes import LANES, OVERLAP, LaneKind, kind_query
 
-__all__ = ["DRAWN_TABLES", "Ref", "key_at", "ref_at", "refs_of_keys", "refs_of_rows"]
+__all__ = ["DRAWN_TABLES", "Ref", "key_at", "ref_at", "refs_of_keys", "refs_of_rows", "stretch_at"]
 
 DRAWN_TABLES: Final = tuple(dict.fromkeys(kind.table for kind in LANES))
 """Tables whose rows are slices."""
@@ -62,6 +62,21 @@ def refs_of_keys(opened: OpenRun, table: str, profile_id: int, keys: Sequence[in
             )
             found += refs_of_rows(opened, kind, profile_id, rows)
     return found
+
+
+def stretch_at(opened: OpenRun, profile: ProfileMeta, ts_ns: int) -> Ref | None:
+    """Return the stretch of a device's activity that begins at a time; the longest, where several do."""
+    arrays = opened.timeline.arrays(profile.profile_id)
+    start = ts_ns - profile.origin_ns
+    found = []
+    for track in profile.tracks:
+        if track.table == OVERLAP:
+            segment = arrays.segment(track.first_segment)
+            starts = arrays.start[segment.base : segment.base + segment.slices]
+            place = int(np.searchsorted(starts, start))
+            if place < segment.slices and int(starts[place]) == start:
+                found.append(ref_at(opened, profile, track, 0, place))
+    return max(found, key=lambda ref: ref.dur, default=None)
 
 
 def refs_of_rows(opened: OpenRun, kind: LaneKind, profile_id: int, rows: Iterable[Sequence[Any]]) -> list[Ref]:

@@ -14,13 +14,13 @@ from ascend_sn.analysis.inference_latency import Divided, divided_requests
 from ascend_sn.errors import UnknownNameError
 from ascend_sn.insight.answers import ApiError, answer, exact, integer, parameter
 from ascend_sn.insight.asked import track_of
-from ascend_sn.insight.links import Link, links_of
-from ascend_sn.insight.places import DRAWN_TABLES, Ref, key_at, ref_at, refs_of_keys
+from ascend_sn.insight.links import Link, beneath_stretch, links_of
+from ascend_sn.insight.places import DRAWN_TABLES, Ref, key_at, ref_at, refs_of_keys, stretch_at
 from ascend_sn.insight.ranks import Part
 from ascend_sn.insight.runs import OpenRun, Served
 from ascend_sn.model.requests import REQUEST_DOMAIN
 from ascend_sn.store.timeline_files import NO_KEY, NO_PLACE, ProfileMeta, Track
-from ascend_sn.store.timeline_lanes import lane_of
+from ascend_sn.store.timeline_lanes import OVERLAP, lane_of
 
 __all__ = ["SliceDetail", "slice_routes"]
 
@@ -72,16 +72,22 @@ def slice_routes(served: Served) -> list[Route]:
     def find(request: Request) -> Response:
         """The slice of a row of a table.
 
-        Parameters: `table`, `profile`, `key`.
+        Parameters: `table` (`overlap` for a stretch of a device's activity), `profile`, `key` (of a stretch its begin
+        in ns in the profile's own clock).
         """
         opened = served.opened(request.path_params["run"])
         table = parameter(request, "table")
-        if table not in DRAWN_TABLES:
-            raise UnknownNameError("table with slices", table[:40], DRAWN_TABLES, None)
+        if table not in (*DRAWN_TABLES, OVERLAP):
+            raise UnknownNameError("table with slices", table[:40], (*DRAWN_TABLES, OVERLAP), None)
         profile = opened.profile(integer(request, "profile"))
-        found = refs_of_keys(opened, table, profile.profile_id, [integer(request, "key")])
+        key = integer(request, "key")
+        if table == OVERLAP:
+            stretch = stretch_at(opened, profile, key)
+            found = [] if stretch is None else [stretch]
+        else:
+            found = refs_of_keys(opened, table, profile.profile_id, [key])
         if not found:
-            raise ApiError(404, "no_slice", f"{table} has no row of this key that is drawn")
+            raise ApiError(404, "no_slice", f"no slice of the timeline comes from the row {key} of the table {table}")
         return answer(found[0])
 
     return [Route("/runs/{run}/slice", slice_), Route("/runs/{run}/find", find)]
@@ -109,6 +115,7 @@ def _detail(opened: OpenRun, profile: ProfileMeta, track: Track, depth: int, pla
     # Requests that run at a time lie below each other, and none inside another.
     is_apart = is_counter or track.side == "requests"
     enclosing = None if is_apart else _enclosing(opened, profile, track, own)
+    beneath = beneath_stretch(opened, profile, own) if track.table == OVERLAP else None
     return SliceDetail(
         profile_id=profile.profile_id,
         track=track.track,
@@ -127,7 +134,11 @@ def _detail(opened: OpenRun, profile: ProfileMeta, track: Track, depth: int, pla
         stages=_stages(opened, profile, row),
         previous=ref_at(opened, profile, track, depth, place - 1) if place else None,
         next=ref_at(opened, profile, track, depth, place + 1) if place + 1 < segment.slices else None,
-        links=[*([Link("parent", enclosing)] if enclosing else []), *links_of(opened, profile, track.table, row, key)],
+        links=[
+            *([Link("parent", enclosing)] if enclosing else []),
+            *([beneath] if beneath else []),
+            *links_of(opened, profile, track.table, row, key),
+        ],
     )
 
 

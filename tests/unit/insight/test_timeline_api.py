@@ -235,6 +235,22 @@ def test_a_row_of_a_table_is_found_on_the_timeline(api: ApiClient) -> None:
     assert api.refused("find", table="stack", profile=1, key=1) == (404, "unknown_name")
 
 
+def test_a_stretch_of_activity_is_found_by_its_begin_and_says_what_lies_beneath(api: ApiClient) -> None:
+    # On rank 0 A ends at 6, communication C runs from 5 to 7, B from 8 to 9.
+    exposed = api.get("find", table="overlap", profile=0, key=ORIGIN + 6)
+    free = api.get("find", table="overlap", profile=0, key=ORIGIN + 7)
+
+    def beneath(ref: dict[str, Any]) -> list[tuple[str, str, int]]:
+        told = api.get("slice", profile=0, track=ref["track"], depth=0, slice=ref["slice"])
+        return [(link["kind"], link["ref"]["name"], link["ref"]["start"]) for link in told["links"]]
+
+    assert (exposed["name"], exposed["start"], exposed["dur"]) == ("exposed_communication", 6, 1)
+    assert (free["name"], free["start"], free["dur"]) == ("free", 7, 1)
+    assert beneath(exposed) == [("beneath", "hcom_allReduce_", 5)]
+    assert beneath(free) == [("ended_by", "B", 8)]
+    assert api.refused("find", table="overlap", profile=0, key=1) == (404, "no_slice")
+
+
 def test_search_finds_names_and_counts_all_hits(api: ApiClient) -> None:
     found = api.get("search", text="b", limit=2)
     case = api.get("search", text="b", match_case=1)

@@ -119,6 +119,8 @@ export interface Location {
   streams?: string[];
   names?: string[];
   site?: string;
+  /** The costliest slice it is about. */
+  slice?: { table: string; profile_id: number; key: string } | null;
 }
 
 export interface Evidence {

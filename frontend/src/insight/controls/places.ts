@@ -4,6 +4,7 @@ import { useAsked } from "../api/asked";
 import { runPath } from "../api/client";
 import type { Document, Evidence, Location } from "../api/types";
 import { type Changes, href } from "../shell/router";
+import { sliceHref } from "./links";
 
 interface PlacedProfile {
   profile_id: number;
@@ -39,10 +40,12 @@ export function usePlaces(run: string): Places {
 }
 
 /**
- * Address of the time that a finding is about: that of its evidence, else its step, else the step that stands for the rank.
- * Undefined until that is known.
+ * Address of the costliest slice of a finding, chosen and framed. Where nothing is drawn that it is about: of the time of
+ * its evidence, else its step, else the step that stands for the rank. Undefined until that is known.
  */
 export function findingHref(places: Places, document: Document, location: Location, evidence: readonly Evidence[]): string | undefined {
+  const { slice } = location;
+  if (slice) return sliceHref({ table: slice.table, profile: slice.profile_id, key: slice.key });
   if (!places.settled) return undefined;
   return href("timeline", { ...windowOf(places, document, location, evidence), text: location.names?.[0] });
 }

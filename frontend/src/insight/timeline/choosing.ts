@@ -6,7 +6,7 @@ import { quantityText } from "../../text/quantities";
 import { t } from "../shell/words";
 import { type Item, itemsIn, nearestItem } from "./hit";
 import type { Loader } from "./loader";
-import type { LaneOf, Model, Pick } from "./model";
+import { type LaneOf, type Model, type Pick, sliceName } from "./model";
 import type { Mover } from "./moving";
 import { lengthOf } from "./scale";
 import { type LaneRow, SHALLOW, headingsOf } from "./tree";
@@ -215,6 +215,6 @@ export class Chooser {
 
   #say(pick: Pick): void {
     const lane = this.#model.lanes.peek().get(this.#model.laneOf(pick));
-    if (lane) this.#model.said.value = [lane.profile.label, lane.track.label, pick.ref.name, quantityText(pick.ref.dur, "ns")].filter(Boolean).join(" \u00b7 ");
+    if (lane) this.#model.said.value = [lane.profile.label, lane.track.label, sliceName(lane, pick.ref.name), quantityText(pick.ref.dur, "ns")].filter(Boolean).join(" \u00b7 ");
   }
 }

@@ -52,6 +52,11 @@ export interface Search {
   wholeWord: boolean;
 }
 
+/** Name of a slice in the language of the reader, where it is a word of ours. */
+export function sliceName(lane: { track: Track } | undefined, name: string): string {
+  return lane?.track.side === "overlap" ? named("timeline-kind", name) : name;
+}
+
 /** Where a lane belongs. */
 export interface LaneOf {
   run: RunData;
@@ -192,7 +197,7 @@ export class Model {
   /** Name of a slice as it is shown; null while it is on its way. What devices do has names in the language of the reader. */
   nameOf(run: RunData, track: Track, id: number): string | null {
     const name = run.names.of(id);
-    return name !== null && track.side === "overlap" ? named("timeline-kind", name) : name;
+    return name === null ? null : sliceName({ track }, name);
   }
 
   dataOf(run: string): RunData | null {

@@ -6,7 +6,7 @@ import { t } from "../shell/words";
 import { exactText } from "./axis";
 import type { Controls } from "./controls";
 import { Tool } from "./icons";
-import type { Found } from "./model";
+import { type Found, sliceName } from "./model";
 import { type Column, Rows } from "./rows";
 
 export function SearchPanel({ controls }: { controls: Controls }) {
@@ -31,7 +31,7 @@ export function SearchPanel({ controls }: { controls: Controls }) {
     }
   };
   const columns: Column<Found>[] = [
-    { key: "name", says: t("timeline.column.name"), cell: (hit) => hit.ref.name },
+    { key: "name", says: t("timeline.column.name"), cell: (hit) => sliceName(model.lanes.value.get(model.laneOf(hit)), hit.ref.name) },
     { key: "rank", says: t("timeline.column.rank"), cell: (hit) => hit.profileLabel },
     { key: "lane", says: t("timeline.column.lane"), cell: (hit) => model.lanes.value.get(model.laneOf(hit))?.track.label ?? hit.trackLabel },
     { key: "start", says: t("timeline.slice.start"), right: true, cell: (hit) => exactText(model.spanOf(hit).from) },

@@ -5,6 +5,7 @@ import type { Link, Value } from "../api/timeline";
 import { named, t } from "../shell/words";
 import { exactText } from "./axis";
 import type { Controls } from "./controls";
+import { sliceName } from "./model";
 import { Tool } from "./icons";
 import { Swatch } from "./swatch";
 
@@ -30,7 +31,7 @@ export function SlicePanel({ controls }: { controls: Controls }) {
     <div class="tl-slice">
       <div class="tl-slice-head">
         <Swatch kind={detail?.kind ?? ""} />
-        <h2 data-slice-name>{pick.ref.name}</h2>
+        <h2 data-slice-name>{sliceName(lane, pick.ref.name)}</h2>
         <span class="soft">{[lane?.profile.label, lane?.track.label].filter(Boolean).join(" \u00b7 ")}</span>
         <span class="tl-buttons">
           <Tool icon="previous" says={t("timeline-key.previous-slice")} act={() => chooser.neighbour("previous")} disabled={!detail?.previous} />

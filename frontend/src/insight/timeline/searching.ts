@@ -15,6 +15,10 @@ export class Searcher {
   /** The text whose answer is shown. */
   answered = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** What is asked for now has no answer yet. */
+  #isOpen = false;
+  /** Where to go once it has: that was asked for meanwhile. */
+  #wanted = 0;
 
   constructor(model: Model, chooser: Chooser) {
     this.#model = model;
@@ -25,6 +29,8 @@ export class Searcher {
   change(change: Partial<Search>): void {
     const model = this.#model;
     model.search.value = { ...model.search.peek(), ...change };
+    this.#isOpen = true;
+    this.#wanted = 0;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#ask(0), PAUSE_MS);
   }
@@ -33,8 +39,12 @@ export class Searcher {
     return this.#ask(this.#model.hits.peek().length);
   }
 
-  /** The next hit, or the one before. */
+  /** The next hit, or the one before; while what is typed has no answer, its first or last one, once it has. */
   go(by: number): void {
+    if (this.#isOpen) {
+      this.#wanted = by;
+      return;
+    }
     const { hits, hitAt } = this.#model;
     const count = hits.peek().length;
     if (count > 0) this.at((hitAt.peek() + by + (hitAt.peek() < 0 && by < 0 ? 1 : 0) + count) % count);
@@ -53,11 +63,13 @@ export class Searcher {
   async #ask(from: number): Promise<void> {
     const model = this.#model;
     this.#asking?.abort();
+    this.#isOpen = true;
     const { text, where, matchCase, wholeWord } = model.search.peek();
     if (text.trim() === "") {
       model.hits.value = [];
       model.hitCount.value = null;
       model.hitAt.value = -1;
+      this.#isOpen = false;
       return;
     }
     const asking = new AbortController();
@@ -77,7 +89,12 @@ export class Searcher {
       model.hitCount.value = answers.reduce((all, answer) => all + answer.count, 0);
       if (from === 0) model.hitAt.value = -1;
       this.answered = text;
+      this.#isOpen = false;
+      const by = this.#wanted;
+      this.#wanted = 0;
+      if (by !== 0) this.go(by);
     } catch (error) {
+      if (this.#asking === asking) this.#isOpen = false;
       if (!wasAborted(error)) model.failure.value = error;
     }
   }

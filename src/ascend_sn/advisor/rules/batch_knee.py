@@ -8,7 +8,7 @@ import msgspec
 
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule
+from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule, Slices
 from ascend_sn.advisor.thresholds import Limits
 
 __all__ = ["RULE"]
@@ -71,6 +71,7 @@ def _best(points: Sequence[_Point], limits: Limits) -> Claim:
             "p99_ns": best.p99_ns,
             "limit_ns": limit_ns,
         },
+        slices=Slices("step"),
         location=place(best),
         evidence=figures(
             best,

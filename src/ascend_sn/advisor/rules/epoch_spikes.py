@@ -12,7 +12,7 @@ import msgspec
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.median_step import is_marked
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule
+from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule, Slices
 
 __all__ = ["RULE"]
 
@@ -88,6 +88,7 @@ def _spikes(context: Context, steps: Sequence[_Step], places: Sequence[int]) -> 
             "usual_ns": round(data_ns),
             "share_ns": share_ns,
         },
+        slices=Slices("step"),
         location=place(steps[0]),
         evidence=figures(
             steps[0],

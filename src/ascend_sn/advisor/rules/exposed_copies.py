@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ascend_sn.advisor.copy_facts import Copies, copies_by_direction
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, Rule
+from ascend_sn.advisor.rule import Claim, Context, Rule, Slices
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -41,6 +41,7 @@ def _claim(copies: Copies, small_below_ns: float) -> Claim:
             "copy_count": copies.per_step(copies.calls),
             "mean_ns": mean_ns,
         },
+        slices=Slices("kernel", "kind = 'copy'"),
         location=place(copies),
         evidence=figures(
             copies,

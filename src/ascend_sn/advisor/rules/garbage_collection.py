@@ -10,7 +10,7 @@ import msgspec
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
+from ascend_sn.advisor.rule import Claim, Context, Rule, Slices, TextPart
 
 if TYPE_CHECKING:
     from ascend_sn.advisor.facts import Facts
@@ -94,6 +94,7 @@ def _collected(context: Context, step: MedianStep, row: _Collections) -> Claim:
             step, "host_pauses", {"gc_calls": row.calls, "gc_ns": row.total_ns, "device_free_ns": row.device_free_ns}
         ),
         changes=(_removed,),
+        slices=Slices("host_call", _COLLECTS),
         at_stake_ns=per_step,
     )
 
@@ -109,6 +110,7 @@ def _likely(context: Context, step: MedianStep, guess_ns: int) -> Claim:
         location=place(step),
         evidence=figures(step, "free_time_causes", {"gc_guess_ns": guess_ns}),
         unpriced=Message("unpriced.only-a-guess"),
+        slices=Slices("overlap"),
         at_stake_ns=per_step,
         texts=_LIKELY,
         confidence="low",
@@ -126,5 +128,6 @@ _LIKELY: Final[dict[TextPart, str]] = {
     "message": "rule.r-host-3.message-likely",
     "verify": "rule.r-host-3.verify-likely",
 }
+_COLLECTS: Final = "(profile_id, host_call_id) in (select profile_id, host_call_id from {calls} where class = 'gc')"
 
 RULE = Rule("R-HOST-3", "garbage-collection", "host", "code", check, needs=("host_pauses",))

@@ -11,7 +11,7 @@ import msgspec
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.facts import Facts, asked_once
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, where
-from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
+from ascend_sn.advisor.rule import Claim, Context, Rule, Slices, TextPart
 from ascend_sn.advisor.small_kernels import small_kernels
 from ascend_sn.advisor.user_frame import user_frame
 
@@ -155,8 +155,15 @@ def _waits(context: Context, step: MedianStep, waits: list[_Pause], recoverable_
         ),
         changes=(partial(_waits_removed, names=frozenset(pause.name for pause in waits)),),
         at_stake_ns=recoverable_ns,
+        slices=_slices(waits),
         texts=_SEPARATED if separated else {},
     )
+
+
+def _slices(waits: list[_Pause]) -> Slices:
+    """The calls that wait; where no calls were recorded, the operators that stand for them."""
+    table = "operator" if all(pause.kind == "implicit_sync" for pause in waits) else "host_call"
+    return Slices(table, "name in (select unnest($names))", tuple(sorted({pause.name for pause in waits})))
 
 
 def _blocking_launches(context: Context, pause: _Pause, step: MedianStep, waits: list[_Pause]) -> Claim:
@@ -173,6 +180,7 @@ def _blocking_launches(context: Context, pause: _Pause, step: MedianStep, waits:
         ),
         changes=(partial(_waits_removed, names=names),),
         at_stake_ns=_recoverable_ns(step, pause.total_ns // step.step_count),
+        slices=Slices("host_call", "name in (select unnest($names))", tuple(sorted(names))),
         texts=_BLOCKING,
         effort="config",
     )

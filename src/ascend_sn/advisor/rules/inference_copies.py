@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.request_facts import Requests, requests
-from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule
+from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule, Slices
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -34,6 +34,7 @@ def check(context: Context) -> Iterator[Claim]:
             "copy_ratio": worst.copy_ratio,
             "inference_ns": worst.inference_ns,
         },
+        slices=Slices("kernel", "kind = 'copy'"),
         location=place(worst),
         evidence=figures(
             worst,

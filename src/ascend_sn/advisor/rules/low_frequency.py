@@ -11,7 +11,7 @@ import msgspec
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, Rule
+from ascend_sn.advisor.rule import Claim, Context, Rule, Slices
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -58,6 +58,7 @@ def _claim(context: Context, step: MedianStep, row: _Frequency) -> Claim:
             "low_ratio": row.low_ratio,
             "slow_count": row.slow_while_low,
         },
+        slices=Slices("kernel", "kind in ('compute', 'fused')"),
         location=place(step),
         evidence=figures(
             step,

@@ -11,7 +11,7 @@ import msgspec
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.median_step import MedianStep, is_marked, is_of, where
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, Rule
+from ascend_sn.advisor.rule import Claim, Context, Rule, Slices
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -94,6 +94,7 @@ def check(context: Context) -> Iterator[Claim]:
         # While the device works, compiling costs nothing yet.
         at_stake_ns=free_ns or per_step,
         suppressed_by=Message("suppressed.only-warm-up") if only_warm_up else None,
+        slices=Slices("host_call", _COMPILES),
         tells_hidden=True,
     )
 
@@ -151,5 +152,8 @@ _CALLS: Final = """
     where class = 'compile'
     order by profile_id, ts_ns, dur_ns desc
 """
+_COMPILES: Final = (
+    "(profile_id, host_call_id) in (select profile_id, host_call_id from {calls} where class = 'compile')"
+)
 
 RULE = Rule("R-HOST-4", "operator-compilation", "host", "config", check, needs=("host_pauses", "free_time_causes"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ascend_sn.advisor.copy_facts import Copies, copies_by_direction
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, Rule
+from ascend_sn.advisor.rule import Claim, Context, Rule, Slices
 from ascend_sn.advisor.surroundings import surroundings
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def check(context: Context) -> Iterator[Claim]:
             "slow_ratio": max(worst.pageable_ratio, worst.sync_ratio),
             "how": Message("copy.pageable" if pageable else "copy.synchronous"),
         },
+        slices=Slices("kernel", "kind = 'copy' and copy_direction = 'h2d'"),
         location=place(worst),
         evidence=figures(
             worst,

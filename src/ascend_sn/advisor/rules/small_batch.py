@@ -16,7 +16,7 @@ from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.late_hosts import late_host_explains, late_hosts
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
+from ascend_sn.advisor.rule import Claim, Context, Rule, Slices, TextPart
 
 if TYPE_CHECKING:
     from ascend_sn.advisor.facts import Facts
@@ -92,6 +92,7 @@ def check(context: Context) -> Iterator[Claim]:
             "capacity_bytes": memory.capacity_bytes or 0,
             "projected_ratio": memory.projected_ratio or 0.0,
         },
+        slices=Slices("overlap"),
         location=place(worst),
         evidence=figures(worst, "step_breakdown", {"fixed_ratio": fixed_ratio(worst), "free_ns": worst.free_ns})
         + figures(worst, "roofline", {} if use is None else _figures(use))

@@ -12,7 +12,7 @@ from ascend_sn.advisor.changes import kernels_fused
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, Rule
+from ascend_sn.advisor.rule import Claim, Context, Rule, Slices
 from ascend_sn.advisor.rules.host_waits import waits_per_step
 from ascend_sn.advisor.small_kernels import SmallKernels, launched_as_graph, small_kernels
 
@@ -77,6 +77,7 @@ def check(context: Context) -> Iterator[Claim]:
         ),
         changes=(partial(_fused, facts=context.facts, profile_id=step.profile_id),),
         at_stake_ns=small.step_ns,
+        slices=Slices("kernel", f"kind in ('compute', 'fused') and dur_ns <= {round(limits['small_to_ns'])}"),
         suppressed_by=_reason(context, step, small),
     )
 

@@ -10,7 +10,7 @@ import msgspec
 
 from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
+from ascend_sn.advisor.rule import Claim, Context, Rule, Slices, TextPart
 from ascend_sn.advisor.thresholds import Limits
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def check(context: Context) -> Iterator[Claim]:
                 profile_ids=(row.profile_id,), ranks=() if row.rank is None else (row.rank,), stage=row.stage
             ),
             evidence=_evidence(row, cause, excess_ns),
+            slices=Slices("kernel", "kind in ('compute', 'fused')"),
             changes=(partial(_normalised, profile_id=row.profile_id),),
             at_stake_ns=row.lost_ns,
             suppressed_by=uneven or _set_up_alone(context, row),

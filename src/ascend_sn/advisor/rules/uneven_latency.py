@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.request_facts import requests
-from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule
+from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule, Slices
 
 __all__ = ["RULE"]
 
@@ -31,6 +31,7 @@ def check(context: Context) -> Iterator[Claim]:
             "stage": Message(f"stage.{worst.slow_stage}"),
             "excess_ns": worst.slow_excess_ns,
         },
+        slices=Slices("span", "domain = 'request'"),
         location=place(worst),
         evidence=figures(
             worst,

@@ -11,7 +11,7 @@ from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.optimizer_kernels import OptimizerKernels, optimizer_kernels
-from ascend_sn.advisor.rule import Claim, Context, Rule
+from ascend_sn.advisor.rule import Claim, Context, Rule, Slices
 
 __all__ = ["RULE"]
 
@@ -59,6 +59,7 @@ def check(context: Context) -> Iterator[Claim]:
             "phase_ns": phase_ns,
             "phase_ratio": phase_ns / step.window_ns,
         },
+        slices=Slices("operator", "phase = 'optimizer'"),
         location=place(step),
         evidence=(
             *figures(step, "kernel", {"optimizer_kernels": own.kernels, "optimizer_kernel_ns": own.kernel_ns}),
