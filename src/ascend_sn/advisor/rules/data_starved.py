@@ -41,6 +41,8 @@ class _Input(msgspec.Struct, kw_only=True):
 
 def check(context: Context) -> Iterator[Claim]:
     """Yield one claim, about the rank that waits for the largest share of its step."""
+    from ascend_sn.replay.input_transforms import MORE_WORKERS
+
     limits = context.limits
     waiting = [
         row
@@ -53,12 +55,14 @@ def check(context: Context) -> Iterator[Claim]:
     known = surroundings(context.facts)[worst.profile_id]
     exposed_ratio = _exposed_ratio(context, worst)
     logged = worst.source == _LOGGED
+    more = MORE_WORKERS if known.cores is None else max(min(MORE_WORKERS, known.cores), 1)
     yield Claim(
         params={
             "rank": "?" if worst.rank is None else worst.rank,
             "data_ns": worst.data_ns,
             "window_ns": worst.window_ns,
             "share_ratio": worst.data_share_ratio,
+            "more": more,
             "exposed_ratio": worst.data_share_ratio if exposed_ratio is None else exposed_ratio,
         },
         location=Location(

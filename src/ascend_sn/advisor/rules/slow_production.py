@@ -83,6 +83,8 @@ def _too_slow(row: _Input, known: Surroundings, most: int, offline_ratio: float)
             ),
         ),
         at_stake_ns=row.data_ns,
+        # A loader without workers gets some first: what is left then is measured, and not guessed.
+        suppressed_by=None if known.has_workers else Message("suppressed.workers-first", {"rule": "R-DATA-1"}),
         texts={"advice": "rule.r-data-3.advice-workers"},
         confidence="medium",
     )

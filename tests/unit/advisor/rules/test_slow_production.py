@@ -14,20 +14,30 @@ def waiting(data_ns: int, *, workers: int, cores: int) -> DuckDBPyConnection:
 
 
 def test_production_that_all_cores_cannot_hide_is_found_and_priced() -> None:
-    # 80 of 100 ms wait; without workers a batch takes 80 ms, on three cores one comes every 26.7 ms for 20 of compute.
-    finding = found(waiting(80 * MS, workers=0, cores=4), "R-DATA-3")
+    # Two workers that are waited for 80 of 100 ms take 200 ms for a batch; three give one every 66.7 ms for 20 of compute.
+    finding = found(waiting(80 * MS, workers=2, cores=4), "R-DATA-3")
 
     assert finding is not None
-    assert (finding.message.params["production_ns"], finding.message.params["most"]) == (80 * MS, 3)
+    assert (finding.message.params["production_ns"], finding.message.params["most"]) == (200 * MS, 3)
     assert finding.gain is not None
-    # Half the production on three workers is hidden: 20 ms and the hand-over are left.
-    assert (finding.gain.change, finding.gain.expected_ns) == ("W1", round(78.5 * MS))
+    # Half the production on three workers takes 33.3 ms, more than the 20 ms of compute and the hand-over.
+    assert (finding.gain.change, finding.gain.expected_ns) == ("W1", 100 * MS - 33_333_333)
 
 
 def test_what_the_cores_just_make_is_enough() -> None:
-    # 75 ms on three cores: one every 25 ms, as the 25 ms of compute need it.
-    assert advised(waiting(75 * MS, workers=0, cores=4), "R-DATA-3").quiet == ("R-DATA-3",)
-    assert found(waiting(75 * MS + 100, workers=0, cores=4), "R-DATA-3") is not None
+    # Two workers make one every 66.7 ms on three cores: enough for 66,666,667 ns of compute, not for less.
+    assert advised(waiting(33_333_333, workers=2, cores=4), "R-DATA-3").quiet == ("R-DATA-3",)
+    assert found(waiting(33_333_433, workers=2, cores=4), "R-DATA-3") is not None
+
+
+def test_a_loader_without_workers_gets_some_first_and_both_rules_name_the_same_number() -> None:
+    # 80 of 100 ms wait on two cores: with the two workers of R-DATA-1 one batch comes every 40 ms for 20 of compute.
+    advice = advised(waiting(80 * MS, workers=0, cores=2), "R-DATA-1", "R-DATA-3")
+
+    assert [(held.code, held.reason.message_id) for held in advice.suppressed] == [
+        ("R-DATA-3", "suppressed.workers-first")
+    ]
+    assert [(one.code, one.advice.params["more"]) for one in advice.findings] == [("R-DATA-1", 2)]
 
 
 def test_workers_that_are_waited_for_take_as_many_steps_as_they_are() -> None:
