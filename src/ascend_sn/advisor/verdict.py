@@ -18,7 +18,7 @@ from ascend_sn.advisor.culprits import culprits
 from ascend_sn.advisor.device_data import SilentDevice
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.finding import Advice
-from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, Phases, where
+from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, Phases, is_marked, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rules.host_bound import free_cause
 
@@ -34,6 +34,13 @@ _SILENT_RANKS: Final = 3
 """Ranks without device data that are named, each with a sentence."""
 
 
+_VARYING_STEPS: Final = 10
+"""Steps from which on it is said how much they vary."""
+
+_VARYING_RATIO: Final = 0.5
+"""Range of the middle 80 % of the steps, of the median one, from which on it is said."""
+
+
 class _Parts(msgspec.Struct):
     """What is wanted of a row of `communication_summary`."""
 
@@ -46,6 +53,14 @@ class _Parts(msgspec.Struct):
     members_present: int | None
     members_expected: int | None
     members_exact: bool
+
+
+class _Length(msgspec.Struct):
+    """How long a step takes, and from its first kernel to its last; null where it launched none."""
+
+    profile_id: int
+    window_ns: int
+    stage_ns: int | None
 
 
 class _Cause(msgspec.Struct):
@@ -90,6 +105,7 @@ def verdict(
         said += [one.message for one in first]
         said += _headline(facts, steps, phases, data)
         said += [one.message for one in found[len(first) :]] if found else _uneven_ranks(steps)
+        said += _varying_steps(facts, steps)
         said += _kind_of_capture(steps)
         if any(step.scope == WHOLE_CAPTURE for step in steps):
             said.append(Message("verdict.no-step-marks"))
@@ -240,6 +256,27 @@ def _uneven_ranks(steps: list[MedianStep]) -> Iterator[Message]:
                 "median_ns": round(middle),
                 "lost_ns": slowest.compute_ns - round(middle),
             },
+        )
+
+
+def _varying_steps(facts: Facts, steps: list[MedianStep]) -> Iterator[Message]:
+    """Say how much the steps of the rank vary that vary most, where that is much."""
+    found = []
+    for step in steps:
+        if step.scope == WHOLE_CAPTURE or step.step_count < _VARYING_STEPS:
+            continue
+        lengths = sorted(
+            row.window_ns
+            for row in facts.rows("step_breakdown", _Length, is_marked)
+            if row.profile_id == step.profile_id and row.stage_ns is not None
+        )
+        last = len(lengths) - 1
+        low, high = (lengths[round(last * share)] for share in (0.1, 0.9))
+        found.append(((high - low) / max(step.window_ns, 1), low, high, len(lengths)))
+    spread, low, high, count = max(found, default=(0.0, 0, 0, 0))
+    if spread >= _VARYING_RATIO:
+        yield Message(
+            "verdict.steps-vary", {"step_count": count, "low_ns": low, "high_ns": high, "spread_ratio": spread}
         )
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from ascend_sn.compare.attribution import Attribution, attribution
 from ascend_sn.compare.collectives import CollectiveChange, collective_changes
-from ascend_sn.compare.comparability import comparability
+from ascend_sn.compare.comparability import Comparability, comparability
 from ascend_sn.compare.figures import RunFigures
 from ascend_sn.compare.judge import Judgement, Verdict, judge
 from ascend_sn.compare.metrics import DEFAULT_LIMITS, METRICS
@@ -22,6 +22,10 @@ Outcome = Literal["cannot compare", "scaling", "regression", "possible", "inconc
 
 MAIN: Final = "step_time"
 """The metric that the verdict is about where no other one is a regression."""
+
+
+_SAME_WORK_RATIO: Final = 0.5
+"""Operator time with a counterpart, of all: below it the sides did not do the same work."""
 
 
 class Scaling(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +69,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         attribution: The difference of the steps, divided; null without kernels.
         operators: Operators with enough runs for a rank test of each, corrected for their number; empty otherwise.
         collectives: By primitive, before and after.
-        scaling: Where the sides are of different size.
+        scaling: Where the sides are of different size and did the same work on the same devices.
     """
 
     verdict: Outcome
@@ -102,18 +106,22 @@ def compared(
         return _not_compared(checked.obstacles, checked.remarks)
     judgements, lacking, absent = _judged(base, candidate, DEFAULT_LIMITS if limits is None else limits)
     main = next((one for one in judgements if one.metric == MAIN), None)
-    scaling = _scaling(base, candidate, main) if checked.is_scaling else None
     verdict, decided_by = _verdict(judgements)
     deciding = [one for one in judgements if one.metric in decided_by]
     divided = None
     if main is not None:
         divided = attribution(base, candidate, round(main.base), round(main.candidate))
+    scaling, remarks = None, list(checked.remarks)
+    if checked.is_scaling:
+        why = _other_work(checked, divided if all(run.work for run in (*base, *candidate)) else None)
+        scaling = _scaling(base, candidate, main) if why is None else None
+        remarks += [] if why is None else [why]
     return Comparison(
-        verdict="scaling" if scaling else verdict,
-        decided_by=[MAIN] if scaling else decided_by,
+        verdict="scaling" if checked.is_scaling and main is not None else verdict,
+        decided_by=[MAIN] if checked.is_scaling and main is not None else decided_by,
         confidence="low" if any(one.confidence == "low" for one in deciding) else "normal",
         obstacles=[],
-        remarks=list(checked.remarks),
+        remarks=remarks,
         is_same_setup=checked.is_same_setup,
         judgements=judgements,
         lacking=lacking,
@@ -181,6 +189,15 @@ def _verdict(judgements: Sequence[Judgement]) -> tuple[Verdict, list[str]]:
     if main is None or main.verdict is None:
         return "inconclusive", []
     return main.verdict, [main.metric]
+
+
+def _other_work(checked: Comparability, divided: Attribution | None) -> Message | None:
+    """Say why a speed-up would mean nothing: another device, or another program."""
+    if any(remark.message_id == "compare.other-device" for remark in checked.remarks):
+        return Message("compare.no-scaling-device")
+    if divided is not None and divided.matched_ratio < _SAME_WORK_RATIO:
+        return Message("compare.no-scaling-work", {"matched_ratio": divided.matched_ratio})
+    return None
 
 
 def _scaling(base: Sequence[RunFigures], candidate: Sequence[RunFigures], step: Judgement | None) -> Scaling | None:

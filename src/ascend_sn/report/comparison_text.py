@@ -99,6 +99,9 @@ _REASONS: Final = {
     "not in baseline": "gate.reason.not-in-baseline",
 }
 
+_MOST_RUNS: Final = 100
+"""More runs than anybody records to settle a verdict."""
+
 _CHOSEN: Final = {
     "pinned": "history.baseline.pinned",
     "level": "history.baseline.level",
@@ -144,6 +147,10 @@ def verdict_sentences(comparison: Comparison) -> list[Message]:
         steps = {} if step is None else {"base_ns": step.base, "candidate_ns": step.candidate}
         said.append(Message("compare.said.scaling", {**params, **texts, **ratios, **steps}))
         return said
+    if comparison.verdict == "scaling":
+        step = comparison.judgement("step_time")
+        times = {} if step is None else {"base_ns": step.base, "candidate_ns": step.candidate}
+        return [Message("compare.said.no-scaling", times)]
     deciding = [one for one in comparison.judgements if one.metric in comparison.decided_by]
     said += [_judgement_sentence(one) for one in deciding]
     said += _confidence(deciding)
@@ -304,6 +311,8 @@ def _confidence(judgements: Iterable[Judgement]) -> list[Message]:
     if more is not None:
         enough = all(one.method == "prediction" for one in judged if one.more_runs)
         which = "compare.said.more-candidates" if enough else "compare.said.more-runs"
+        if more > _MOST_RUNS:
+            which = "compare.said.too-many-runs"
         said.append(Message(which, {"count": more}))
     return said
 

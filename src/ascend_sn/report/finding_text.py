@@ -58,6 +58,16 @@ def gain_text(gain: Gain, confidence: str, language: Language) -> str:
             per=per,
             confidence=trust,
         )
+    if gain.low_ns < 0:
+        return language.text(
+            "finding.gain-unsure",
+            expected_ns=gain.expected_ns,
+            expected_ratio=gain.expected_ratio,
+            longer_ns=-gain.low_ns,
+            high_ns=gain.high_ns,
+            per=per,
+            confidence=trust,
+        )
     return language.text(
         "finding.gain-exact" if exact else "finding.gain",
         expected_ns=gain.expected_ns,

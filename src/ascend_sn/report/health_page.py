@@ -51,6 +51,7 @@ def write_health(document: Document, language: Language, stream: TextIO) -> None
     """Write the health of a run as lines of text."""
     health = document.health
     lines = [subject_text(document, language), "", health_text(health, language, every_check=True)]
+    lines += _part("doctor.score", _score_lines(health, language), language)
     lines += _part("doctor.clocks", [text for text in [clocks_text(health.clocks, language)] if text], language)
     lines += _part("doctor.differences", [difference_text(entry, language) for entry in health.differences], language)
     for severity, title in (("damage", "doctor.damage"), ("info", "doctor.notes")):
@@ -59,6 +60,22 @@ def write_health(document: Document, language: Language, stream: TextIO) -> None
     lines += _part("notes.not-collected", [coverage_text(entry, language) for entry in health.not_collected], language)
     lines += _part("doctor.profiles", [_profile_text(profile, language) for profile in document.profiles], language)
     stream.write("\n".join(lines) + "\n")
+
+
+def _score_lines(health: Health, language: Language) -> list[str]:
+    """What lowers the score, and by how much; kernels whose launch is merely unknown do not."""
+    if health.score is None or health.score >= 1:
+        return []
+    return [
+        language.text(
+            "doctor.score-part",
+            check=language.text(f"check.{check.check}", count=check.violations, checked_count=check.checked or 0),
+            checked=check.checked,
+            share_ratio=check.violations / check.checked,
+        )
+        for check in health.checks
+        if check.checked and check.check != "launch_unknown" and language.has(f"check.{check.check}")
+    ]
 
 
 def _part(title: str, entries: list[str], language: Language) -> list[str]:

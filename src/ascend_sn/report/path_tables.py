@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from ascend_sn.report.document import CriticalPathSection
@@ -23,8 +24,14 @@ _MOST_ROWS: Final = 1_000
 _NAME_WIDTH: Final = 80
 
 
-def path_lines(section: CriticalPathSection, language: Language) -> list[str]:
-    """Say in two sentences what the path consists of, and which operators are most of it."""
+def path_lines(section: CriticalPathSection, language: Language, shown_ns: Collection[int]) -> list[str]:
+    """Say what the path consists of, and which operators are most of it.
+
+    Args:
+        section: The path.
+        language: The reader's language.
+        shown_ns: Lengths of the steps of the breakdown; of a step of another length it is said which one it is.
+    """
     parts = [
         f"{language.text(f'path.{row.time_class}')} {duration_text(row.dur_ns)} ({percent_text(row.share_ratio)})"
         for row in section.classes[:_CLASSES_SAID]
@@ -36,6 +43,8 @@ def path_lines(section: CriticalPathSection, language: Language) -> list[str]:
         if row.criticality_ratio >= _SAID_FROM
     ]
     lines = [", ".join(parts)] if parts else []
+    if section.scope != "whole capture" and section.step_ns is not None and section.step_ns not in shown_ns:
+        lines.append(language.text("critical_path.which", step_ns=section.step_ns))
     if names:
         lines.append(language.text("critical_path.names", names=", ".join(names)))
     return lines

@@ -211,7 +211,8 @@ class _Screen(Blocks):
     def _critical_path(self) -> None:
         section = self.document.critical_path
         if section is not None and section.collected:
-            self.labelled("critical_path.title", path_lines(section, self.language), "bold")
+            shown_ns = [row.window_ns for row in self.document.breakdown.ranks]
+            self.labelled("critical_path.title", path_lines(section, self.language, shown_ns), "bold")
 
     def _findings(self) -> None:
         section = self.document.findings

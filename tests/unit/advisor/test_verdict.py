@@ -324,3 +324,29 @@ def test_no_cause_is_told_where_none_has_most_of_the_free_time() -> None:
     db = timeline("r0 step |1111111111|\nr0 s1 |AA......BB|")
 
     assert "verdict.free-cause" not in said(db)
+
+
+def steps_of(lengths: list[int]) -> DuckDBPyConnection:
+    """Steps of so many ns one after another, each with a kernel of 10 ns."""
+    db = timeline("r0 step |1|\nr0 s1 |A|")
+    db.execute("delete from step")
+    db.execute("delete from kernel")
+    at = 0
+    for number, length in enumerate(lengths):
+        insert(db, "step", step_id=number, step=number, ts_ns=at, dur_ns=length, origin="mark")
+        insert(db, "kernel", kernel_id=number, device_id=0, stream="1", name="A", kind="compute", ts_ns=at, dur_ns=10,
+               step_id=number)  # fmt: skip
+        at += length
+    return db
+
+
+def test_steps_that_vary_much_are_told() -> None:
+    # Of 11 steps the second and the tenth by length are 70 and 130: 60 of the median of 100.
+    lengths = [50, 70, 80, 90, 95, 100, 105, 110, 120, 130, 900]
+
+    varies = said(steps_of(lengths))["verdict.steps-vary"]
+
+    assert (varies["step_count"], varies["low_ns"], varies["high_ns"]) == (11, 70, 130)
+    assert varies["spread_ratio"] == pytest.approx(0.6)
+    assert "verdict.steps-vary" not in said(steps_of([50, 80, 80, 90, 95, 100, 105, 110, 120, 129, 900]))
+    assert "verdict.steps-vary" not in said(steps_of(lengths[:9]))

@@ -85,6 +85,22 @@ def test_more_ranks_give_speed_up_instead_of_a_verdict() -> None:
     assert (found.scaling.strong_speed_up, found.scaling.strong_efficiency) == (0.8, 0.4)
 
 
+@pytest.mark.parametrize(
+    ("candidate", "why"),
+    [
+        (run_of([125] * 8, work("A", 8, 400), world_size=8, ranks=list(range(8)), device_names=["CPU"]), "device"),
+        (run_of([125] * 8, work("Z", 8, 400), world_size=8, ranks=list(range(8)), device_names=["NPU"]), "work"),
+    ],
+)
+def test_speed_up_is_left_out_for_another_device_or_other_work(candidate: RunFigures, why: str) -> None:
+    base = run(world_size=4, ranks=[0, 1, 2, 3], device_names=["NPU"])
+
+    found = compared([base], [candidate])
+
+    assert (found.verdict, found.scaling) == ("scaling", None)
+    assert [one.message_id for one in found.remarks][-1] == f"compare.no-scaling-{why}"
+
+
 def test_another_metric_may_decide() -> None:
     base = run_of([100] * 20, work("A", 20, 1900))
     found = compared([base], [run_of([100] * 20, work("A", 20, 1000))])

@@ -137,6 +137,7 @@ def _not_transit(context: Context, share: _Share, step: MedianStep) -> Claim:
         at_stake_ns=lost_ns,
         suppressed_by=reason,
         texts=_NOT_TRANSIT_ABSENT if absent else _NOT_TRANSIT,
+        effort="config",
         in_plan=False,
     )
 
@@ -150,6 +151,7 @@ def _unknown(share: _Share, step: MedianStep, ranks: int) -> Claim:
         unpriced=Message("unpriced.transit-unknown"),
         at_stake_ns=round(share.exposed_unknown_ns / share.window_ns * step.window_ns),
         texts=_UNKNOWN,
+        effort="config",
         in_plan=False,
     )
 

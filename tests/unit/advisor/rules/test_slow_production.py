@@ -14,7 +14,8 @@ def waiting(data_ns: int, *, workers: int, cores: int) -> DuckDBPyConnection:
 
 
 def test_production_that_all_cores_cannot_hide_is_found_and_priced() -> None:
-    # Two workers that are waited for 80 of 100 ms take 200 ms for a batch; three give one every 66.7 ms for 20 of compute.
+    # Two workers that are waited for 80 of 100 ms take 200 ms for a batch; three give one every 66.7 ms, and 20 of
+    # compute need one every 20.
     finding = found(waiting(80 * MS, workers=2, cores=4), "R-DATA-3")
 
     assert finding is not None

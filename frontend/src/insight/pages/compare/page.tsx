@@ -148,7 +148,7 @@ function Metrics({ rows, owner }: { rows: readonly Judgement[]; owner: string })
           { title: t("compare-page.after"), text: (row) => quantityText(row.candidate, row.unit) },
           { title: t("compare-page.change"), text: (row) => <span class={changeClass(row)}>{changeText(row.change, row.change_kind)}</span> },
           { title: t("compare-page.interval"), text: (row) => (row.low === null || row.high === null ? "-" : `${changeText(row.low, row.change_kind)} \u2026 ${changeText(row.high, row.change_kind)}`) },
-          { title: t("compare-page.limit"), text: (row) => (row.limit === null ? "-" : changeText(row.limit, row.change_kind)) },
+          { title: t("compare-page.limit"), text: (row) => (row.limit === null ? "-" : changeText(row.worse === "up" ? row.limit : -row.limit, row.change_kind)) },
           { title: t("compare-page.verdict"), left: true, text: (row) => (row.verdict === null ? "-" : named("word", row.verdict)) },
         ]}
       />
