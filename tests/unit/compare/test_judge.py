@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
+from ascend_sn.compare.comparison import compared
 from ascend_sn.compare.figures import Peak, RunFigures
 from ascend_sn.compare.judge import Judgement, judge, judged
 from ascend_sn.compare.metrics import METRICS, Samples, metric_of
 from ascend_sn.errors import UnknownNameError
+from ascend_sn.report.comparison_text import verdict_sentences
 from tests.unit.compare.made import run_of, work
 
 STEP, UTILISATION, MEMORY = metric_of("step_time"), metric_of("utilisation"), metric_of("peak_memory")
@@ -138,3 +141,15 @@ def test_a_baseline_of_zero_is_no_error() -> None:
 def test_an_unknown_metric_is_named_with_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="step_time"):
         metric_of("step-tim")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [(100, "compare.said.more-runs"), (101, "compare.said.too-many-runs"), (1, "compare.said.more-runs")],
+)
+def test_nobody_is_asked_for_more_runs_than_anybody_records(more: int, said: str) -> None:
+    comparison = compared([run_of([100] * 20)], [run_of([104] * 20)])
+    judgement = replace(comparison.judgements[0], verdict="inconclusive", more_runs=more, method="steps")
+    told = verdict_sentences(replace(comparison, judgements=[judgement], decided_by=[judgement.metric]))
+
+    assert [one.message_id for one in told][-1] == said

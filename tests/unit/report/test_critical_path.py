@@ -15,6 +15,7 @@ from ascend_sn.report.flat_tables import flat_tables
 from ascend_sn.report.html import html_text
 from ascend_sn.report.language import CODES, Code, Language
 from ascend_sn.report.markdown import markdown_text
+from ascend_sn.report.path_tables import path_lines
 from ascend_sn.report.terminal import write_screen
 from ascend_sn.report.views import View, selection_of, view_of
 from tests.unit.replay.drawings import hand_trace
@@ -110,3 +111,14 @@ def test_without_anything_to_replay_it_is_absent_and_says_why() -> None:
     assert path is not None
     assert (path.collected, path.state, path.classes) == (False, "empty", [])
     assert path.reason
+
+
+def test_the_step_of_the_path_is_named_where_the_breakdown_shows_another_one(document: Document) -> None:
+    path = document.critical_path
+    assert path is not None
+
+    same, other = path_lines(path, ENGLISH, [100]), path_lines(path, ENGLISH, [90])
+
+    assert [line for line in other if line not in same] == [
+        "Of the median step without the warm-up (100 ns); that of the breakdown is the median of all steps."
+    ]

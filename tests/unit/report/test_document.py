@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from ascend_sn.cli.reference import pages
 from ascend_sn.report.as_json import analyze_schema, doctor_schema, json_text
 from ascend_sn.report.assemble import assemble
 from ascend_sn.report.document import Document
-from ascend_sn.report.health_page import doctor_document
+from ascend_sn.report.health_page import doctor_document, write_health
 from ascend_sn.report.language import Language
 from ascend_sn.report.views import Selection
 from tests.timeline import insert, timeline
@@ -189,3 +190,18 @@ def test_a_run_of_a_thousand_ranks_stays_small() -> None:
     assert len(document.breakdown.ranks) == 1000
     assert len(document.steps.rows) == 1000
     assert document.steps.step_count == 2000
+
+
+def test_doctor_lists_what_lowers_the_score_with_its_share() -> None:
+    # Four kernels, of which B starts 1 ns before its launch.
+    db = timeline("r0 s1 |A.B.C.D.|")
+    for number, (kernel, at) in enumerate(zip("ABCD", (0, 3, 4, 6), strict=True)):
+        insert(db, "host_call", host_call_id=number, thread="h", level="acl", name="launch", ts_ns=at, dur_ns=1)
+        db.execute("update kernel set host_call_id = ? where name = ?", [number, kernel])
+    target = io.StringIO()
+
+    write_health(assemble(DrawnRun(db), Language.load("en")), Language.load("en"), target)
+
+    said = target.getvalue()
+    assert "score 75 %" in said
+    assert "1 kernel starts before its launch, of 4 that were looked at on all ranks (25 %)" in said

@@ -12,7 +12,8 @@ from ascend_sn.advisor import rules
 from ascend_sn.advisor.thresholds import Thresholds
 from ascend_sn.report.assemble import assemble
 from ascend_sn.report.document import Document
-from ascend_sn.report.finding_text import first_sentence
+from ascend_sn.report.finding_text import first_sentence, gain_text
+from ascend_sn.report.findings import Gain
 from ascend_sn.report.html import html_text
 from ascend_sn.report.language import Code, Language
 from ascend_sn.report.markdown import markdown_text
@@ -118,3 +119,17 @@ def test_names_from_a_trace_stay_names() -> None:
 )
 def test_the_first_sentence_ends_with_its_stop(text: str, first: str) -> None:
     assert first_sentence(text) == first
+
+
+def test_a_gain_that_may_be_a_loss_is_not_promised() -> None:
+    gain = Gain(
+        low_ns=-109 * MS, expected_ns=13 * MS, high_ns=60 * MS, low_ratio=-0.7, expected_ratio=0.08, high_ratio=0.4,
+        base_ns=160 * MS, method="replay",
+    )  # fmt: skip
+
+    said = gain_text(gain, "low", Language.load("en"))
+
+    assert said == (
+        "Gain: 13.0 ms per step (8.0 %) expected, but none is sure: from 109 ms longer to 60.0 ms shorter, "
+        "confidence low."
+    )
