@@ -297,7 +297,8 @@ def test_waiting_for_data_is_told_with_its_verdict() -> None:
 def test_what_the_verdict_says_of_data_is_not_said_twice() -> None:
     text = " ".join(screen(loading(45, 55), View()).split())
 
-    assert "Data loading limits this job: on rank 0 45 ns of 100 ns per step (45 %) is waiting for data." in text
+    limits = "on rank 0 45 ns of 100 ns per step on average (45 %) is waiting for data."
+    assert f"Data loading limits this job: {limits}" in text
     assert "Waiting for data takes" not in text
 
 
