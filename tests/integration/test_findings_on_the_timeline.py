@@ -63,7 +63,8 @@ def test_each_finding_leads_to_a_slice_that_it_is_about(place: Path, tmp_path: P
 
     advice = ascend_sn.advise(run)
 
-    for finding in (*advice.findings, *advice.suppressed):
+    said: list[Finding | Suppressed] = [*advice.findings, *advice.suppressed]
+    for finding in said:
         if finding.topic == "collection" and not finding.location.profile_ids:
             continue  # about the capture, not about a time in it
         found = finding.location.slice

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from typing import Final
+from difflib import get_close_matches
+from typing import Final, get_args
 
 from ascend_sn.advisor.costliest import located
 from ascend_sn.advisor.facts import Facts
@@ -16,13 +17,16 @@ from ascend_sn.advisor.rule import Claim, Context, Lacking, Outcome, Rule, Share
 from ascend_sn.advisor.rulebook import Rulebook
 from ascend_sn.advisor.rules import CODES
 from ascend_sn.advisor.thresholds import GENERAL, Limits, Thresholds
-from ascend_sn.errors import BroughtCodeError, UsageError
+from ascend_sn.errors import BroughtCodeError, UnknownNameError, UsageError
 from ascend_sn.model.brought_code import call_brought
 from ascend_sn.store import Run
 
 __all__ = ["advise"]
 
 _ORDER: Final[dict[Severity, int]] = {"critical": 0, "warning": 1, "info": 2}
+
+_TOPICS: Final = get_args(Topic)
+_EXAMPLE: Final = "Thresholds.of_package().with_options(['R-HOST-2.waited_from_ratio=0.1'])"
 
 _CAUSES_OF_WAITING: Final = ("R-COMM-5", "R-IMB-1", "R-IMB-2", "R-PP-1")
 """Rules whose priced findings are the causes of what ranks wait for each other."""
@@ -51,9 +55,11 @@ def advise(
         Findings by the time that is to be had, risks first; what was held back; which rules could not look; the plan.
 
     Raises:
-        UnknownNameError: No rule of such a code.
+        TypeError: A path in the place of an opened run, a text in the place of a list, or thresholds that are a dict.
+        UnknownNameError: No rule of such a code, or no such topic.
         UsageError: A rule of one's own has no code, one that is taken, or lacks a text.
     """
+    _check(run, topics, codes, thresholds)
     book = Rulebook(rules)
     in_force = (thresholds or Thresholds.of_package()).with_rules(book.limits)
     general = in_force.of(GENERAL)
@@ -96,6 +102,21 @@ def advise(
         plan=planned(shared, options),
         replay=quality_of(shared),
     )
+
+
+def _check(run: object, topics: object, codes: object, thresholds: object) -> None:
+    """Refuse what would fail somewhere inside, or find nothing in silence."""
+    if not isinstance(run, Run):
+        raise TypeError(f"run must be an opened run, such as ascend_sn.open(PATH), not {type(run).__name__}")
+    for name, given in (("topics", topics), ("codes", codes)):
+        if isinstance(given, str):
+            raise TypeError(f"{name} must be a list, such as [{given!r}], not a text")
+    if thresholds is not None and not isinstance(thresholds, Thresholds):
+        raise TypeError(f"thresholds must be a Thresholds, such as {_EXAMPLE}, not {type(thresholds).__name__}")
+    for topic in topics if isinstance(topics, Collection) else ():
+        if topic not in _TOPICS:
+            nearest = next(iter(get_close_matches(str(topic), _TOPICS, n=1)), None)
+            raise UnknownNameError("topic", str(topic), _TOPICS, nearest)
 
 
 def _looked(rule: Rule, shared: Shared, limits: Limits) -> list[Claim | NotCollected]:

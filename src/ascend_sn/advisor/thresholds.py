@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ascend_sn.errors import UnknownNameError, UsageError
+from ascend_sn.model.settings_tables import check_tables
 
 __all__ = ["FILE_NAME", "Limits", "Thresholds"]
 
@@ -89,9 +90,11 @@ class Thresholds:
             UsageError: The file is no TOML, or sets something that is not there.
         """
         try:
-            found = tomllib.loads(path.read_text("utf-8")).get("advisor", {})
+            whole = tomllib.loads(path.read_text("utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise UsageError(f"{path}: cannot be used: {str(error).splitlines()[0]}") from error
+        check_tables(path, whole)
+        found: Any = whole.get("advisor", {})
         if not isinstance(found, dict):
             raise UsageError(f"{path}: [advisor] is not a table")
         settings = []

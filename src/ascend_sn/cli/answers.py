@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["write_csv", "write_json", "write_parquet", "write_table"]
 
 _CELL_WIDTH: Final = 60
+_BETWEEN: Final = 2
+"""Blanks between two columns."""
 _RIGHT: Final = frozenset(
     {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "UBIGINT", "UINTEGER"}
 )
@@ -26,24 +28,39 @@ _STARTS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_table(answer: Answer, file: IO[str], language: Language, *, limit: int) -> None:
-    """Write the first `limit` rows under their names, then how many more there are."""
+    """Write the first `limit` rows under their names, then how many more there are.
+
+    Rows that are wider than the screen are written one below the other, a line for each column.
+    """
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     rows = answer.rows()
-    shown = list(islice(rows, limit))
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name, type_ in zip(answer.columns, answer.types, strict=True):
-        table.add_column(Text(printable(name)), justify="right" if _is_number(type_) else "left", overflow="fold")
-    for row in shown:
-        table.add_row(*(Text(_shown(value)) for value in row))
+    cells = [[_shown(value) for value in row] for row in islice(rows, limit)]
+    names = [printable(name) for name in answer.columns]
     console = Console(file=file, highlight=False)
-    console.print(table)
+    whole = max(cell_len(name) for name in names) if names else 0
+    widths = [max(map(cell_len, (name, *column))) for name, *column in zip(names, *cells, strict=True)]
+    if sum(widths) + _BETWEEN * (len(widths) - 1) > console.width and len(widths) > 1:
+        for number, row in enumerate(cells, 1):
+            print(language.text("query.record", number=number), file=file)
+            for name, cell in zip(names, row, strict=True):
+                print(f"  {name}{' ' * (whole - cell_len(name))}  {cell}", file=file)
+        if not cells:
+            print(", ".join(names), file=file)
+    else:
+        table = Table(box=None, pad_edge=False, padding=(0, _BETWEEN, 0, 0))
+        for name, type_ in zip(names, answer.types, strict=True):
+            table.add_column(Text(name), justify="right" if _is_number(type_) else "left", overflow="fold")
+        for row in cells:
+            table.add_row(*map(Text, row))
+        console.print(table)
     more = sum(1 for _ in rows)
     if more:
-        print(language.text("query.more-rows", shown_count=len(shown), rows_count=len(shown) + more), file=file)
-    elif not shown:
+        print(language.text("query.more-rows", shown_count=len(cells), rows_count=len(cells) + more), file=file)
+    elif not cells:
         print(language.text("query.no-rows"), file=file)
 
 

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from contextlib import ExitStack, suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
@@ -23,7 +24,7 @@ from ascend_sn.cli.command import (
 )
 from ascend_sn.cli.opening import input_of
 from ascend_sn.cli.waiting import Waiting
-from ascend_sn.errors import QueryError, StoreError, UsageError
+from ascend_sn.errors import QueryError, StoreError, UnknownNameError, UsageError
 from ascend_sn.report.language import Language
 from ascend_sn.report.printable import printable
 
@@ -101,6 +102,8 @@ def _input_and_query(words: tuple[str, ...], input_paths: tuple[Path, ...]) -> t
     """
     left = list(words)
     paths = list(input_paths)
+    if any(not word.strip() for word in left):
+        raise UsageError("the query is empty")
     if not paths and left:
         paths.append(Path(left.pop(0)))
         while left and os.path.lexists(left[0]):
@@ -164,11 +167,16 @@ def _write(answer: Answer, output_format: str, file: IO[str], language: Language
 
 
 def _print_schema(output_format: str, name: str | None) -> None:
-    """Print the tables with their columns; of one table where its name stands in the place of the input."""
+    """Print the tables with their columns; of one table where its name stands in the place of the input.
+
+    Raises:
+        UnknownNameError: No table of the name, and no file either: an input has the same tables as any other.
+    """
     from ascend_sn.model.tables import BY_NAME
 
-    wanted = None if name is None else BY_NAME.get(name)
-    tables = list(BY_NAME.values()) if wanted is None else [wanted]
+    if name is not None and name not in BY_NAME and not os.path.lexists(name):
+        raise UnknownNameError("table", name, tuple(BY_NAME), next(iter(get_close_matches(name, BY_NAME, n=1)), None))
+    tables = [BY_NAME[name]] if name in BY_NAME else list(BY_NAME.values())
     if output_format == "json":
         described = [
             {
@@ -208,7 +216,10 @@ def _converse(sandbox: Sandbox, language: Language, limit: int) -> None:
         if not pending and word in (".quit", ".exit", "quit", "exit"):
             return
         if not pending and word.split(" ")[0] in (".schema", ".tables"):
-            _print_schema("text", word.split(" ")[1] if " " in word else None)
+            try:
+                _print_schema("text", word.split(" ")[1] if " " in word else None)
+            except UnknownNameError as error:
+                print(printable(str(error)), file=sys.stderr)
             continue
         pending.append(line)
         if not line.rstrip().endswith(";"):

@@ -38,8 +38,8 @@ def throughput(
     """Make the model by calling the factory, and measure it; JSON holds the rows of `measure_throughput`."""
     from ascend_sn.collect.inference import measure_throughput
 
+    shape, sizes = _numbers(input_shape), _numbers(batch_sizes)  # before the program of the user runs
     model = _made(factory)
-    shape, sizes = _numbers(input_shape), _numbers(batch_sizes)
     with redirect_stdout(sys.stderr if output_format == "json" else sys.stdout):
         rows = measure_throughput(model, shape, sizes, latency_limit_ms=latency_limit_ms, num_runs=runs)
     if output_format == "json":

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["recording_of_environment"]
 
+_PREFIX = "ASCEND_PROFILING_"
 _STANDBY = "standby"
 _OFF = ("", "0", "false", "off", "no")
 _RECORDED = (*SWITCHES, OUTPUT_PATH, FREQUENCY, TRACE_LEVEL, OP_LIST, SCHEDULE, MAX_SIZE)
@@ -45,6 +46,7 @@ def recording_of_environment(
     Returns:
         None when no switch is on.
     """
+    _say_misspelt(environment, warn)
     is_on = {name: environment.get(name, "").strip().lower() not in _OFF for name in SWITCHES}
     if not any(is_on.values()):
         return None
@@ -79,6 +81,17 @@ def recording_of_environment(
         config.max_size = int(number(MAX_SIZE, 1, 1 << 62, config.max_size))
     config.environment = {name: environment[name] for name in _RECORDED if name in environment}
     return config, environment.get(ENABLE, "").strip().lower() == _STANDBY
+
+
+def _say_misspelt(environment: Mapping[str, str], warn: Callable[[str], None]) -> None:
+    """Name the variables that are nearly ours: they would be ignored in silence."""
+    known = _RECORDED
+    for name in environment:
+        if name.startswith(_PREFIX) and name not in known:
+            from difflib import get_close_matches
+
+            for nearest in get_close_matches(name, known, n=1, cutoff=0.8):
+                warn(f"{name} is not a variable of ascend-sn and is ignored; did you mean {nearest}?")
 
 
 def _schedule(text: str, warn: Callable[[str], None]) -> Schedule | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from os import PathLike
 
 from ascend_sn.compare.comparison import Comparison, compared
 from ascend_sn.compare.figures import RunFigures
@@ -31,6 +32,7 @@ def compare(
         cannot compare.
 
     Raises:
+        TypeError: A path in the place of an opened run.
         UnknownNameError: No metric of a name in `limits`.
     """
     known = None if limits is None else {metric_of(name).name: limit for name, limit in limits.items()}
@@ -56,4 +58,7 @@ def measured(run: Run, name: str | None = None) -> list[RunFigures]:
 
 
 def _runs(side: Run | Iterable[Run]) -> list[Run]:
-    return [side] if isinstance(side, Run) else list(side)
+    runs = [side] if isinstance(side, Run) else [] if isinstance(side, str | PathLike) else list(side)
+    if not runs or not all(isinstance(run, Run) for run in runs):
+        raise TypeError("each side must be one or more opened runs, such as ascend_sn.open(PATH)")
+    return runs

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ascend_sn.errors import UnknownNameError, UsageError
+from ascend_sn.model.settings_tables import check_tables
 from ascend_sn.store.environment import variable
 
 __all__ = ["FILE_NAME", "settings_table", "with_variables"]
@@ -24,21 +25,26 @@ def settings_table(path: Path, table: str, known: tuple[str, ...]) -> dict[str, 
 
     Raises:
         UsageError: The file cannot be used, or the table is none.
-        UnknownNameError: It sets something that is not there.
+        UnknownNameError: It sets something that is not there, or holds a table that is none of ours.
     """
     if not path.is_file():
         return {}
     try:
-        found: Any = tomllib.loads(path.read_text("utf-8")).get(table, {})
+        whole = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path}: cannot be used: {str(error).splitlines()[0]}") from error
+    check_tables(path, whole)
+    found: Any = whole.get(table, {})
     if not isinstance(found, dict):
         raise UsageError(f"{path}: [{table}] is not a table")
     for name in found:
         if name not in known:
-            nearest = next(iter(get_close_matches(name, known, n=1)), None)
-            raise UnknownNameError(f"setting in [{table}]", name, known, nearest)
+            raise UnknownNameError(f"setting in [{table}]", name, known, _nearest(name, known))
     return found
+
+
+def _nearest(name: str, known: tuple[str, ...]) -> str | None:
+    return next(iter(get_close_matches(name, known, n=1)), None)
 
 
 def with_variables(text: str) -> tuple[str, list[str]]:

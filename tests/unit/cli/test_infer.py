@@ -141,6 +141,19 @@ def test_throughput_makes_the_model_and_prints_json(
     assert [row["batch_size"] for row in printed["results"]] == [1, 2]
 
 
+def test_throughput_looks_at_its_options_before_it_runs_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "noisy_models.py").write_text("print('the program ran')\n")
+    monkeypatch.chdir(tmp_path)
+
+    code = call("throughput", "noisy_models:main", "--input-shape", "x")
+    said = capsys.readouterr()
+
+    assert code == 2
+    assert (said.out, said.err) == ("", "ascend-sn: 'x' is no list of whole numbers such as 3,224,224\n")
+
+
 @pytest.mark.parametrize("words", [["nothing"], ["made_nowhere:x"], ["os:sep", "--batch-sizes", "0"]])
 def test_throughput_names_what_is_wrong(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     if words[0] == "os:sep":

@@ -29,6 +29,21 @@ def test_a_table_on_the_screen(capsys: Capture, recording: Path) -> None:
     assert lines[11] == "10 of 12 rows; --limit shows more, --format csv all."
 
 
+def test_rows_wider_than_the_screen_are_written_below_each_other(
+    capsys: Capture, recording: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    columns = ", ".join(f"{number}00000000 as figure_{number}" for number in range(1, 10))
+    code, out, _ = run(capsys, "query", recording, f"select {columns} from step", "--limit", "1")
+
+    assert code == 0
+    assert out.splitlines() == [
+        "row 1",
+        *(f"  figure_{number}  {number}00000000" for number in range(1, 10)),
+        "1 of 2 rows; --limit shows more, --format csv all.",
+    ]
+
+
 def test_csv_runs_no_formula(capsys: Capture, recording: Path) -> None:
     sql = "select * from (values ('=1+1', -1), ('@x', 2), ('a,b', null)) t(name, number)"
     code, out, _ = run(capsys, "query", recording, sql, "--format", "csv")
@@ -95,6 +110,8 @@ def test_a_failing_query_leaves_no_file(capsys: Capture, recording: Path, tmp_pa
         (["{run}", "select 1", "--format", "parquet"], "needs --output"),
         (["{run}", "select 1", "--output", "{run}/../a.xyz"], "names no known format"),
         (["{run}", "select 1", "--output", "{run}/nowhere/a.csv"], "there is no folder"),
+        (["{run}", ""], "the query is empty"),
+        (["--schema", "kernl"], "unknown table 'kernl'; did you mean 'kernel'?"),
         (["{run}", "drop table step"], "exactly one SELECT"),
         (["{run}", "from read_csv('/etc/passwd')"], "only its tables"),
     ],

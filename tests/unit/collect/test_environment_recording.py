@@ -111,3 +111,18 @@ def test_standby_waits_for_a_command() -> None:
     found = recording_of_environment({"ASCEND_PROFILING_ENABLE": "standby"}, pytest.fail)
     assert found is not None
     assert found[1] is True
+
+
+def test_a_misspelt_variable_is_said() -> None:
+    complaints: list[str] = []
+
+    found = recording_of_environment({"ASCEND_PROFILING_ENABLED": "1"}, complaints.append)
+
+    assert found is None
+    assert complaints == [
+        "ASCEND_PROFILING_ENABLED is not a variable of ascend-sn and is ignored; did you mean ASCEND_PROFILING_ENABLE?"
+    ]
+
+
+def test_a_variable_like_none_of_ours_is_left_alone() -> None:
+    assert recording_of_environment({"ASCEND_PROFILING_ANYTHING_ELSE": "1"}, pytest.fail) is None

@@ -33,10 +33,18 @@ def test_without_the_variables_nothing_of_ours_is_loaded() -> None:
     assert done.stderr == ""
 
 
+def test_a_misspelt_variable_alone_is_said_at_the_start() -> None:
+    done = run_with_file("print('trained')", ASCEND_PROFILING_ENABLED="1")
+
+    assert done.stdout == "trained\n"
+    assert done.stderr.count("\n") == 1
+    assert "did you mean ASCEND_PROFILING_ENABLE?" in done.stderr
+
+
 def test_the_file_is_one_line_without_imports_of_its_own() -> None:
     (line,) = FILE.read_text(encoding="utf-8").splitlines()
 
-    assert line.startswith("import os; any(map(os.environ.__contains__, (")
+    assert line.startswith("import os; (any(map(os.environ.__contains__, (")
 
 
 def test_the_names_in_the_file_are_the_switches() -> None:
