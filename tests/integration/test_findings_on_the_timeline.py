@@ -49,7 +49,7 @@ def _about(run: ascend_sn.Run, finding: Finding | Suppressed, ref: dict[str, Any
         return not names or bool(names & set(own)) or any(set(own[1:2]) <= set(name.split("+")) for name in names)
     if found.table in ("operator", "host_call") and names and finding.code != "R-HOST-2":
         return ref["name"] in names
-    return ref["dur"] > 0
+    return bool(ref["dur"] > 0)
 
 
 @pytest.mark.parametrize("place", list(_inputs()))
