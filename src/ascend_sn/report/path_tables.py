@@ -32,10 +32,12 @@ def path_lines(section: CriticalPathSection, language: Language, shown_ns: Colle
         language: The reader's language.
         shown_ns: Lengths of the steps of the breakdown; of a step of another length it is said which one it is.
     """
+    # The skew of ranks may be negative: the path begins on a rank whose step begins before that of the others.
+    largest = sorted(section.classes, key=lambda row: -abs(row.dur_ns))[:_CLASSES_SAID]
     parts = [
         f"{language.text(f'path.{row.time_class}')} {duration_text(row.dur_ns)} ({percent_text(row.share_ratio)})"
-        for row in section.classes[:_CLASSES_SAID]
-        if row.share_ratio >= _SAID_FROM
+        for row in section.classes
+        if row in largest and abs(row.share_ratio) >= _SAID_FROM
     ]
     names = [
         f"{printable(shortened(row.name, _NAME_SAID))} {duration_text(row.on_path_ns)}"

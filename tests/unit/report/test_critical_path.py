@@ -7,9 +7,11 @@ import json
 
 import jsonschema
 import pytest
+from msgspec.structs import replace
 
 from ascend_sn.report.as_json import analyze_schema, json_text
 from ascend_sn.report.assemble import assemble
+from ascend_sn.report.critical_path import PathClass
 from ascend_sn.report.document import Document
 from ascend_sn.report.flat_tables import flat_tables
 from ascend_sn.report.html import html_text
@@ -122,3 +124,16 @@ def test_the_step_of_the_path_is_named_where_the_breakdown_shows_another_one(doc
     assert [line for line in other if line not in same] == [
         "Of the median step without the warm-up (100 ns); that of the breakdown is the median of all steps."
     ]
+
+
+def test_a_skew_of_ranks_below_zero_is_said_so_that_the_parts_add_up(document: Document) -> None:
+    path = document.critical_path
+    assert path is not None
+    skewed = [
+        PathClass(time_class="compute", dur_ns=110, share_ratio=1.1),
+        PathClass(time_class="rank_skew", dur_ns=-10, share_ratio=-0.1),
+    ]
+
+    said = path_lines(replace(path, classes=skewed), ENGLISH, [100])[0]
+
+    assert said == f"{ENGLISH.text('path.compute')} 110 ns (110 %), {ENGLISH.text('path.rank_skew')} -10 ns (-10 %)"
