@@ -58,3 +58,8 @@ def __getattr__(name: str) -> Any:
 
         return import_module(f"ascend_sn.{name}")
     raise AttributeError(f"module 'ascend_sn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Name what is public, loaded or not: `dir()` and completion show it."""
+    return sorted(__all__)

@@ -44,10 +44,11 @@ def advise(
     """Let the rules look at a run.
 
     Args:
-        run: An opened run.
-        topics: Only rules of these topics; all by default.
-        codes: Only these rules; all by default.
-        thresholds: What is in force instead of the thresholds of the package.
+        run: An opened run, as `ascend_sn.open` returns it; no path.
+        topics: Only rules of these topics, a list of texts such as `["memory"]`; all by default.
+        codes: Only these rules, a list of texts such as `["R-DATA-1"]`; all by default.
+        thresholds: What is in force instead of the thresholds of the package, a `Thresholds` of
+            `ascend_sn.advisor.thresholds`.
         facts: Analysis results of the same run, so that none is worked out twice.
         rules: Rules of one's own, which look after those of the package.
 

@@ -174,6 +174,8 @@ def absence(run: Run, name: str) -> Missing | None:
 
 def _public(analysis: Analysis) -> Callable[[Run], DuckDBPyRelation]:
     def analyse(run: Run) -> DuckDBPyRelation:
+        if not isinstance(run, Run):
+            raise TypeError(f"run must be an opened run, such as ascend_sn.open(PATH), not {type(run).__name__}")
         found = result(run, analysis.name)
         if isinstance(found, Missing):
             raise NotCollectedError(analysis.name, found.reason, found.turn_on)
@@ -308,3 +310,8 @@ __all__ = [
     "throughput_sweep",
     "utilisation_map",
 ]
+
+
+def __dir__() -> list[str]:
+    """Name what is public: the analyses, and what answers by name."""
+    return sorted(__all__)

@@ -22,8 +22,8 @@ def compare(
     An input that holds several jobs counts as so many runs.
 
     Args:
-        baseline: Opened runs of the baseline.
-        candidate: Opened runs of the candidate.
+        baseline: An opened run of the baseline, as `ascend_sn.open` returns it, or several; no path.
+        candidate: An opened run of the candidate, or several.
         limits: Change of each metric from which on it is a regression, as a ratio: `{"step_time": 0.1}` is 10 %, for
             shares 10 points. Default: step and epoch time 0.10, utilisation 0.15, peak memory 0.05.
 

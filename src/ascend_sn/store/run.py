@@ -107,6 +107,12 @@ class Run:
         return jobs_of(self.manifest)
 
     @property
+    def tables(self) -> dict[str, int]:
+        """The tables that hold anything, in the order of the reference, with their rows."""
+        rows = {name: self.db.execute(f"select count(*) from {name}").fetchall()[0][0] for name in BY_NAME}
+        return {name: int(count) for name, count in rows.items() if count}
+
+    @property
     def profiles(self) -> DuckDBPyRelation:
         """The table `profile`, by id."""
         return self.db.sql("select * from profile order by profile_id")

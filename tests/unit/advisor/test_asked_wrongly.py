@@ -24,6 +24,8 @@ def test_a_path_is_no_run() -> None:
 
     with pytest.raises(TypeError, match=r"run must be an opened run, such as ascend_sn.open\(PATH\), not str"):
         ascend_sn.advise(given)
+    with pytest.raises(TypeError, match="run must be an opened run"):
+        ascend_sn.analysis.step_breakdown(given)
     with pytest.raises(TypeError, match="each side must be one or more opened runs"):
         ascend_sn.compare(given, given)
 
@@ -53,3 +55,15 @@ def test_a_misspelt_table_of_the_settings_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(UnknownNameError, match=r"unknown table in ascend-sn\.toml 'advisr'; did you mean 'advisor'"):
         Thresholds.in_force(tmp_path)
+
+
+def test_what_is_public_is_listed_and_nothing_else() -> None:
+    assert {"open", "analyze", "advise", "compare", "analysis", "replay"} <= set(dir(ascend_sn))
+    assert not {"TYPE_CHECKING", "annotations"} & set(dir(ascend_sn))
+    assert {"step_breakdown", "result"} <= set(dir(ascend_sn.analysis))
+    assert not {"Callable", "get_close_matches", "annotations"} & set(dir(ascend_sn.analysis))
+
+
+def test_a_run_lists_its_tables(drawn: Path) -> None:
+    with ascend_sn.open(drawn) as run:
+        assert run.tables == {"profile": 1, "kernel": 1}
