@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Axis, type Placed, ROW_PX, gridOf, rowsInSight, shadeOf } from "../src/insight/pages/overview/rank-places";
+import { type Axis, type Placed, ROW_PX, gridOf, rowsInSight, shadeOf, shadeScale } from "../src/insight/pages/overview/rank-places";
 import { corners, decades, place } from "../src/insight/pages/operators/roofline-scale";
 
 const NOWHERE: Record<Axis, number | null> = { pp: null, dp: null, cp: null, tp: null, ep: null };
@@ -59,4 +59,9 @@ test("of many rows those in sight are drawn, with eight on either side; of few a
   expect(rowsInSight(128, 50 * ROW_PX, 10 * ROW_PX)).toEqual([42, 68]);
   expect(rowsInSight(128, 128 * ROW_PX, 10 * ROW_PX)).toEqual([119, 128]);
   expect(rowsInSight(0, 0, 0)).toEqual([0, 0]);
+});
+
+test("a scale spans at least a tenth around the median, so that ranks that hardly differ look alike", () => {
+  expect(shadeScale([100, 101])).toEqual([95, 105]);
+  expect(shadeScale([100, 100, 200])).toEqual([95, 200]);
 });

@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ import click
 
 from ascend_sn._version import __version__
 from ascend_sn.cli.command import language_of, write_options
-from ascend_sn.errors import AscendSnError, StoreError
+from ascend_sn.errors import AscendSnError, StoreError, UnknownNameError
 from ascend_sn.report.language import CODES, Language, code_of_environment
 from ascend_sn.report.printable import printable
 
@@ -64,6 +65,15 @@ class LazyGroup(click.Group):
             return None
         command = getattr(import_module(f"ascend_sn.cli.{cmd_name}"), cmd_name)
         return command if isinstance(command, click.Command) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Refuse a command that is not there, with the likeliest meant one."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            nearest = next(iter(get_close_matches(args[0], COMMANDS, n=1)), None)
+            raise UnknownNameError("command", args[0], COMMANDS, nearest)
+        return super().resolve_command(ctx, args)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the program does."""

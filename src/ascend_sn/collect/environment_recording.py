@@ -102,5 +102,5 @@ def _schedule(text: str, warn: Callable[[str], None]) -> Schedule | None:
         parts = dict(part.split("=") for part in text.replace(" ", "").split(","))
         return Schedule(**{name: int(count) for name, count in parts.items()})
     except (TypeError, ValueError):
-        warn(f"{SCHEDULE}={text!r} is not of the form skip=0,wait=1,warmup=1,active=3,repeat=1; it is left out")
+        warn(f"{SCHEDULE}={text!r} is not of the form skip=0,wait=1,warmup=1,active=3,repeat=1")
         return None

@@ -134,6 +134,12 @@ def test_names_in_error_messages_cannot_reach_the_terminal_as_commands(capsys: C
     assert "\x1b" not in err
 
 
+def test_a_misspelt_command_is_named_with_the_likeliest_meant_one(capsys: Capture) -> None:
+    exit_code, out, err = run(capsys, "analyse", "result")
+
+    assert (exit_code, out, err) == (2, "", "ascend-sn: unknown command 'analyse'; did you mean 'analyze'?\n")
+
+
 def test_a_reader_of_the_pipe_that_stops_early_is_no_error(tmp_path: Path) -> None:
     code = "from ascend_sn.cli.main import main; main()"
     process = subprocess.Popen(

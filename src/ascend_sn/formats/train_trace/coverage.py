@@ -24,6 +24,8 @@ _UNSUPPORTED: Final = {
     "stack": f"{_HOST_ONLY}: there are no call stacks",
     "flow": f"{_HOST_ONLY}: work starts where it is called",
 }
+_MEMORY_ON: Final = "ProfilerConfig(enable_memory=True) or ASCEND_MEMORY_PROFILING_ENABLE=1"
+_COMM_ON: Final = "ProfilerConfig(enable_comm=True) or ASCEND_HCCL_PROFILING_ENABLE=1"
 _SPAN_ON: Final = "profiler.start_op(name) and stop_op(name) around the parts of a step"
 _TURN_ON: Final = {
     "operator": _SPAN_ON,
@@ -32,11 +34,9 @@ _TURN_ON: Final = {
     "collective": "profiler.start_op('all_reduce', kind='communication', size_bytes=..., group=...)",
     "comm_group_member": "start_op(..., ranks=[...])",
     "metric": "profiler.log_metric(name, value)",
-    "counter": "ProfilerConfig(enable_memory=True)",
+    "counter": _MEMORY_ON,
 }
 _MEMORY: Final = ("memory_event", "memory_sample")
-_MEMORY_ON: Final = "ProfilerConfig(enable_memory=True)"
-_COMM_ON: Final = "ProfilerConfig(enable_comm=True)"
 
 
 def coverage_of(tables: Mapping[str, Rows], config: Mapping[str, Any], is_host_only: bool) -> list[CoverageEntry]:
@@ -66,8 +66,8 @@ def _entry(name: str, tables: Mapping[str, Rows], config: Mapping[str, Any], is_
 
 _OURS: Final = (
     ("profile_memory", _MEMORY_ON),
-    ("record_shapes", "ProfilerConfig(trace_level=2)"),
-    ("with_stack", "ProfilerConfig(trace_level=3)"),
+    ("record_shapes", "ProfilerConfig(trace_level=2) or ASCEND_PROFILING_TRACE_LEVEL=2"),
+    ("with_stack", "ProfilerConfig(trace_level=3) or ASCEND_PROFILING_TRACE_LEVEL=3"),
     ("activities", "ProfilerConfig(enable_ops=True)"),
 )
 

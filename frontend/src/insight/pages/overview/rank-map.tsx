@@ -12,7 +12,7 @@ import { rankText } from "../../controls/rank-select";
 import { type Row, ServerTable, rowOf } from "../../controls/server-table";
 import { change, go, oneOf, parameters } from "../../shell/router";
 import { t } from "../../shell/words";
-import { AXES, type Axis, type Grid, ROW_PX, gridOf, rowsInSight, shadeOf } from "./rank-places";
+import { AXES, type Axis, type Grid, ROW_PX, gridOf, rowsInSight, shadeOf, shadeScale } from "./rank-places";
 
 const METRICS = ["window_ns", "compute_ns", "exposed_comm_ns", "free_ns"] as const;
 type Metric = (typeof METRICS)[number];
@@ -54,7 +54,7 @@ function Cells({ rows, grid, metric, kind }: { rows: readonly Row[]; grid: Grid;
   const [stop, setStop] = useState(0);
   const box = useRef<HTMLDivElement>(null);
   const values = rows.map((row) => numberOf(row[metric])).filter((one) => one !== null);
-  const scale = [Math.min(...values), Math.max(...values)] as const;
+  const scale = shadeScale(values);
   const groupOf = (at: number | null): unknown => (kind === null || at === null ? null : (rows[at]?.[`${kind}_group`] ?? null));
   const group = groupOf(seen);
   const across = grid.axes.at(-1);

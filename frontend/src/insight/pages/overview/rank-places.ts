@@ -69,6 +69,15 @@ function ends(places: readonly number[]): number[] {
 /** Cividis at seven places, dark first: told apart with every kind of colour vision, and in grey. */
 const CIVIDIS = [[0, 34, 78], [42, 63, 109], [87, 93, 109], [124, 123, 120], [165, 156, 116], [210, 193, 99], [254, 232, 56]] as const;
 
+/** From the least to the greatest value, but at least a tenth around the median: small differences look small. */
+export function shadeScale(values: readonly number[]): readonly [number, number] {
+  const sorted = [...values].sort((a, b) => a - b);
+  const median = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+  const low = sorted[0] ?? 0;
+  const high = sorted.at(-1) ?? 0;
+  return [Math.min(low, median * 0.95), Math.max(high, median * 1.05)];
+}
+
 /** Colour of a value between the least and the most, and of the ink on it. */
 export function shadeOf(value: number, [low, high]: readonly [number, number]): { background: string; color: string } {
   const place = (high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5) * (CIVIDIS.length - 1);
