@@ -99,14 +99,20 @@ def silence_removed(graph: StepGraph, profile_id: int, at_least_ns: int, *, edge
     nodes = graph.nodes
     if profile_id not in graph.profile_ids:
         return Unpriced(Remark("replay.no-silence"))
-    own = (nodes.kind == NodeKind.HOST) & (nodes.profile == graph.profile_ids.index(profile_id))
-    busy = own & ((nodes.task != NO_TASK) | (nodes.kernel != NO_TASK))
-    quiet = np.flatnonzero(own & ~busy & (nodes.time_class == TimeClass.HOST) & (nodes.dur > 0))
+    profile, tasks = graph.profile_ids.index(profile_id), graph.tasks
+    recorded = np.flatnonzero(~tasks.is_device & (tasks.profile == profile))
+    if not len(recorded):
+        return Unpriced(Remark("replay.no-silence"))
+    busy = union(tasks.start[recorded], tasks.end[recorded])
+    between = (nodes.kind == NodeKind.HOST) & (nodes.task == NO_TASK) & (nodes.kernel == NO_TASK)
+    quiet = np.flatnonzero(
+        between & (nodes.profile == profile) & (nodes.time_class == TimeClass.HOST) & (nodes.dur > 0)
+    )
     ends = nodes.start + nodes.dur
-    silent = subtract(*union(nodes.start[quiet], ends[quiet]), *union(nodes.start[busy], ends[busy]))
+    silent = subtract(*union(nodes.start[quiet], ends[quiet]), *busy)
     long = silent[1] - silent[0] >= at_least_ns
-    if not edges and busy.any():
-        long &= (silent[0] > nodes.start[busy].min()) & (silent[1] < ends[busy].max())
+    if not edges:
+        long &= (silent[0] >= busy[0][0]) & (silent[1] <= busy[1][-1])
     gone_ns = [
         union_length(*intersect([start], [end], silent[0][long], silent[1][long]))
         for start, end in zip(nodes.start[quiet].tolist(), ends[quiet].tolist(), strict=True)
