@@ -47,9 +47,9 @@ print(json.dumps({"rows": summaries.row_count, "bytes": size}))
 _ANALYZE: Final = """
 import json, sys
 from pathlib import Path
-from ascend_sn.report.assemble import assemble, opened_for
-from ascend_sn.report.language import Language
-from ascend_sn.report.views import Selection
+from ascend_sn.report.assemble.run import assemble, opened_for
+from ascend_sn.report.words.language import Language
+from ascend_sn.report.documents.views import Selection
 from ascend_sn.store import locate
 source, cache = map(Path, sys.argv[1:3])
 location = locate(source, cache_dir=cache)

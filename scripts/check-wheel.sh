@@ -95,7 +95,7 @@ bin=$work/venv/bin
 "$bin/ascend-sn" --help >/dev/null
 "$bin/ascend-sn" --version | grep -qwF "$version" || fail "not version $version"
 "$bin/python" -W error -c 'import sys, ascend_sn, ascend.profiler, asc_tools.profiler; assert ascend_sn.__file__.startswith(sys.prefix)'
-"$bin/python" -c 'from ascend_sn.report.html_bundle import report_script; assert report_script(), "no front end"'
+"$bin/python" -c 'from ascend_sn.report.html.bundle import report_script; assert report_script(), "no front end"'
 "$bin/python" -c 'from ascend_sn.insight.assets import WEB_FOLDER; assert (WEB_FOLDER / "index.html").is_file(), "no web page"'
 "$bin/python" - <<'END'
 from importlib.metadata import files

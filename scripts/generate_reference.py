@@ -32,7 +32,7 @@ from ascend_sn.insight.tables_query import MOST_ROWS
 from ascend_sn.model import ledger
 from ascend_sn.model.tables import TABLES, Table, ddl
 from ascend_sn.report.analyzer import AnalysisReport, CommPair, ReportFinding
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 from scripts.insight_reference import insight_api_page
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"

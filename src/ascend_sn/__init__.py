@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ascend_sn.advisor.advise import advise
     from ascend_sn.compare.runs import compare
     from ascend_sn.report.analyzer import AnalysisProfile, Analyzer
-    from ascend_sn.report.document import Document
+    from ascend_sn.report.documents.run import Document
     from ascend_sn.report.opened import analyze, open_run as open
     from ascend_sn.store import Run
 
@@ -38,7 +38,7 @@ def __getattr__(name: str) -> Any:
 
         return opened.analyze if name == "analyze" else opened.open_run
     if name == "Document":
-        from ascend_sn.report.document import Document
+        from ascend_sn.report.documents.run import Document
 
         return Document
     if name == "Run":

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from ascend_sn.report.assemble import assemble
-from ascend_sn.report.html import html_text
-from ascend_sn.report.html_bundle import report_script
-from ascend_sn.report.language import Code, Language
-from ascend_sn.report.views import View
+from ascend_sn.report.assemble.run import assemble
+from ascend_sn.report.documents.views import View
+from ascend_sn.report.html.bundle import report_script
+from ascend_sn.report.html.run import html_text
+from ascend_sn.report.words.language import Code, Language
 from ascend_sn.store import open_run
 from tests.browser.opened import opened
 from tests.shared_data import requires_shared, shared_path

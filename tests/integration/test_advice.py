@@ -11,7 +11,7 @@ import pytest
 import ascend_sn
 from ascend_sn.advisor.finding import Advice, Finding
 from ascend_sn.analysis import result
-from ascend_sn.report.language import CODES, Language
+from ascend_sn.report.words.language import CODES, Language
 from tests.shared_data import requires_shared, shared_path
 
 pytestmark = requires_shared

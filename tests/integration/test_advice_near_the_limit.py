@@ -6,10 +6,10 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.advisor.advise import advise
 from ascend_sn.model.trace_schema import CAPACITY_METRIC
-from ascend_sn.report.assemble import assemble
-from ascend_sn.report.finding_text import held_text
-from ascend_sn.report.language import Language
-from ascend_sn.report.views import Selection
+from ascend_sn.report.assemble.run import assemble
+from ascend_sn.report.documents.views import Selection
+from ascend_sn.report.words.finding_text import held_text
+from ascend_sn.report.words.language import Language
 from tests.integration.guide_trainings import STEP_NS, STEPS, small_operator_training
 from tests.timeline import insert
 from tests.unit.report.drawn import DrawnRun

@@ -9,7 +9,7 @@ import pytest
 import ascend_sn
 from ascend_sn.advisor.advise import advise
 from ascend_sn.advisor.finding import Advice, Finding
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 from tests.integration.guide_trainings import serial_training, small_operator_training
 from tests.shared_data import requires_shared, shared_path
 from tests.unit.report.drawn import DrawnRun

@@ -21,9 +21,9 @@ from nbclient import NotebookClient
 
 import ascend_sn as sn
 from ascend_sn.cli import main as cli
-from ascend_sn.report.as_json import analyze_schema
-from ascend_sn.report.document import Document
-from ascend_sn.report.notebook import run_html
+from ascend_sn.report.documents.as_json import analyze_schema
+from ascend_sn.report.documents.run import Document
+from ascend_sn.report.html.notebook import run_html
 from tests.unit.report.drawn import drawn_document, nothing, two_ranks
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,4 +1,4 @@
-/** Numbers with units as text, as `ascend_sn.report.quantities` writes them, and back. */
+/** Numbers with units as text, as `ascend_sn.report.words.quantities` writes them, and back. */
 
 export type Unit = "ns" | "bytes" | "bytes_per_s" | "ratio" | "count";
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 
 if TYPE_CHECKING:
     from ascend_sn.advisor.rulebook import Rulebook
     from ascend_sn.advisor.thresholds import Thresholds
-    from ascend_sn.report.document import Document
+    from ascend_sn.report.documents.run import Document
 
 __all__ = ["ALL_RULES", "check_rule", "print_explanation", "reaches"]
 
@@ -34,7 +34,7 @@ def print_explanation(
     document: Document, rule: str, book: Rulebook, thresholds: Thresholds, language: Language
 ) -> None:
     """Write to standard output what a rule is and what it says of the run; of all rules what they say."""
-    from ascend_sn.report.terminal_findings import write_explanation, write_explanations
+    from ascend_sn.report.terminal.findings import write_explanation, write_explanations
 
     if rule == ALL_RULES:
         write_explanations(document, language, sys.stdout)

@@ -19,7 +19,7 @@ from ascend_sn.cli.command import (
 )
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import check_output, print_document, write_document
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 
 
 @click.command(cls=GuideCommand)
@@ -60,7 +60,7 @@ def analyze(
     """Say where the time of a run goes and what to do; exit 1 at `fail_on`, and with `strict` when data are damaged."""
     from ascend_sn.advisor.rulebook import Rulebook, rules_of
     from ascend_sn.advisor.thresholds import Thresholds
-    from ascend_sn.report.views import selection_of, view_of
+    from ascend_sn.report.documents.views import selection_of, view_of
 
     named = input_of(paths, input_paths)
     if output is not None:

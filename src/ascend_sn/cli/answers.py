@@ -10,8 +10,8 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from ascend_sn.report.language import Language
-from ascend_sn.report.printable import printable, shortened
+from ascend_sn.report.words.language import Language
+from ascend_sn.report.words.printable import printable, shortened
 
 if TYPE_CHECKING:
     from ascend_sn.store.sandbox import Answer

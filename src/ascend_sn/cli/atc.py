@@ -13,7 +13,7 @@ import click
 from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option
 from ascend_sn.cli.infer import profile_and_show
 from ascend_sn.errors import ProfilerError, UsageError
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 
 _ONNX: Final = 5
 _RUNS: Final = 20

@@ -11,7 +11,7 @@ import click
 
 from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option
 from ascend_sn.errors import ProfilerStateError
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 
 SCHEMA: Final = "ascend-sn/attach/1"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ascend_sn.cli.comparing import Side, measured_side, redacted_side
 from ascend_sn.errors import NoBaselineError, UsageError
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 
 if TYPE_CHECKING:
     from ascend_sn.compare.figures import RunFigures

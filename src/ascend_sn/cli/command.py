@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from ascend_sn.report.language import CODES, Language
+from ascend_sn.report.words.language import CODES, Language
 
 __all__ = [
     "ANY_PATH",

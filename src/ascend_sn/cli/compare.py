@@ -13,11 +13,11 @@ from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option, redac
 from ascend_sn.cli.comparing import audit_of, measured_side, recoveries_of, redacted_sides
 from ascend_sn.cli.output import check_output, write_text
 from ascend_sn.errors import NotComparableError, UsageError
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 
 if TYPE_CHECKING:
     from ascend_sn.compare.comparison import Comparison
-    from ascend_sn.report.comparison import ComparisonDocument
+    from ascend_sn.report.documents.comparison import ComparisonDocument
 
 SUFFIXES: Final = (".html", ".md", ".json")
 
@@ -56,7 +56,7 @@ def compare(
     began = time.perf_counter_ns()
     from ascend_sn.compare.comparison import compared
     from ascend_sn.compare.settings import GateSettings
-    from ascend_sn.report.comparison import DEFAULT_ROWS, comparison_document
+    from ascend_sn.report.documents.comparison import DEFAULT_ROWS, comparison_document
 
     base_paths, candidate_paths = _sides(runs, baseline, candidate)
     if output is not None:
@@ -100,30 +100,30 @@ def _sides(
 
 def _print(document: ComparisonDocument, output_format: str | None, top_k: int | None, language: Language) -> None:
     if output_format == "json":
-        from ascend_sn.report.as_json import json_text
+        from ascend_sn.report.documents.as_json import json_text
 
         sys.stdout.write(json_text(document))
     elif output_format == "md":
-        from ascend_sn.report.markdown_comparison import comparison_markdown
+        from ascend_sn.report.markdown.comparison import comparison_markdown
 
         sys.stdout.write(comparison_markdown(document, language))
     else:
-        from ascend_sn.report.terminal_comparison import write_comparison
+        from ascend_sn.report.terminal.comparison import write_comparison
 
         write_comparison(document, language, sys.stdout, rows=top_k)
 
 
 def _save(document: ComparisonDocument, output: Path, language: Language) -> None:
     if output.suffix.lower() == ".json":
-        from ascend_sn.report.as_json import json_text
+        from ascend_sn.report.documents.as_json import json_text
 
         text = json_text(document)
     elif output.suffix.lower() == ".html":
-        from ascend_sn.report.html_comparison import comparison_html
+        from ascend_sn.report.html.comparison import comparison_html
 
         text = comparison_html(document, language)
     else:
-        from ascend_sn.report.markdown_comparison import comparison_markdown
+        from ascend_sn.report.markdown.comparison import comparison_markdown
 
         text = comparison_markdown(document, language)
     write_text(output, text)

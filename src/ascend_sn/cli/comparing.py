@@ -15,8 +15,8 @@ from ascend_sn.cli.opening import short_process
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.cluster.choice import as_fits
 from ascend_sn.errors import StoreError, UsageError
-from ascend_sn.report.language import Language
-from ascend_sn.report.printable import printable
+from ascend_sn.report.words.language import Language
+from ascend_sn.report.words.printable import printable
 from ascend_sn.store import Location, locate
 from ascend_sn.store.fingerprint import code_state
 from ascend_sn.store.jobs import jobs_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ascend_sn.compare.comparison import Comparison
     from ascend_sn.compare.figures import RunFigures
     from ascend_sn.compare.recovery import Recovery
-    from ascend_sn.report.comparison import ComparisonDocument
+    from ascend_sn.report.documents.comparison import ComparisonDocument
     from ascend_sn.store.redaction import Redactor
 
 __all__ = [
@@ -107,7 +107,7 @@ def comparison_of(
     began = time.perf_counter_ns()
     from ascend_sn.compare.comparison import compared
     from ascend_sn.compare.settings import GateSettings
-    from ascend_sn.report.comparison import comparison_document
+    from ascend_sn.report.documents.comparison import comparison_document
 
     base, other = (measured_side(paths, language, cache_dir=cache_dir) for paths in (baseline, candidate))
     document = comparison_document(
@@ -126,7 +126,7 @@ def recoveries_of(comparison: Comparison, side: Side) -> list[Recovery]:
         return []
     from ascend_sn.compare.comparison import representative
     from ascend_sn.compare.restore import recoveries
-    from ascend_sn.report.assemble import opened_for
+    from ascend_sn.report.assemble.run import opened_for
 
     at = representative(comparison, side.figures)
     if at is None:
@@ -182,7 +182,7 @@ def audit_of(
 
 def redacted_sides(document: ComparisonDocument, base: Side, candidate: Side) -> ComparisonDocument:
     """Return the document with stand-ins for the paths, users and hosts of both sides."""
-    from ascend_sn.report.redacted import redacted
+    from ascend_sn.report.documents.redacted import redacted
 
     redactor = redactor_here()
     for side in (base, candidate):
@@ -204,7 +204,7 @@ def redacted_side(side: Side, redactor: Redactor) -> Side:
     Only the name of a run is from `redactor`. The rest counts its stand-ins for itself and in the order of the texts:
     what two runs of a program have in common is called the same, whenever they are recorded.
     """
-    from ascend_sn.report.redacted import redacted
+    from ascend_sn.report.documents.redacted import redacted
 
     _learn_side(redactor, side)
     jobs = []
@@ -221,7 +221,7 @@ def shown(document: _Document, redactor: Redactor | None) -> _Document:
     """Return a document as it is shown: with stand-ins where there is a redactor."""
     if redactor is None:
         return document
-    from ascend_sn.report.redacted import redacted
+    from ascend_sn.report.documents.redacted import redacted
 
     return redacted(document, redactor)
 
@@ -265,7 +265,7 @@ def _figures(location: Location, job: str | None, name: str) -> RunFigures:
 
 def _measured(location: Location, job: str | None, name: str) -> RunFigures:
     from ascend_sn.compare.measure import figures_of
-    from ascend_sn.report.assemble import opened_for
+    from ascend_sn.report.assemble.run import opened_for
     from ascend_sn.store.damage import told_damage
 
     with opened_for(location, job=job, mapping=as_fits, details=False) as run, told_damage(run):

@@ -14,7 +14,7 @@ from ascend_sn.cli.output import check_output, print_document, write_document
 from ascend_sn.cli.report import DEFAULT_NAME
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import StoreError
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 
 DEFAULT_FOLDER: Final = "demo-result"
 RUN_FOLDER: Final = "run"
@@ -28,7 +28,7 @@ RUN_FOLDER: Final = "run"
 def demo(*, output: Path | None, output_format: str | None, cache_dir: Path | None, language: Language) -> int:
     """Train with two processes, recorded by our own profiler, then show what came out."""
     from ascend_sn.collect.demo_training import run_demo_training
-    from ascend_sn.report.views import View
+    from ascend_sn.report.documents.views import View
 
     folder = output or Path(DEFAULT_FOLDER)
     run_folder, page = new_folder(folder / RUN_FOLDER), folder / DEFAULT_NAME

@@ -9,7 +9,7 @@ import click
 
 from ascend_sn.cli.command import GuideCommand, common_options, job_option, redact_option
 from ascend_sn.cli.opening import document_of, input_of
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 
 
 @click.command(cls=GuideCommand)
@@ -28,9 +28,9 @@ def doctor(
     language: Language,
 ) -> int:
     """List damage, contradictions, ranks, and what was not collected; exit 1 with `strict` when data are damaged."""
-    from ascend_sn.report.as_json import json_text
+    from ascend_sn.report.documents.as_json import json_text
+    from ascend_sn.report.documents.views import Selection
     from ascend_sn.report.health_page import doctor_document, write_health
-    from ascend_sn.report.views import Selection
 
     selection = Selection(details=frozenset(), advice=False)
     document = document_of(

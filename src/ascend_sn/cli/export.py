@@ -16,11 +16,11 @@ from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_options, job_opt
 from ascend_sn.cli.opening import input_of
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import StoreError, UsageError
-from ascend_sn.report.language import Language
-from ascend_sn.report.printable import printable
+from ascend_sn.report.words.language import Language
+from ascend_sn.report.words.printable import printable
 
 if TYPE_CHECKING:
-    from ascend_sn.report.chrome_trace import Window
+    from ascend_sn.report.chrome_trace.export import Window
     from ascend_sn.store import Run
 
 _RANGE: Final = re.compile(r"(\d+)(?:-(\d+))?")
@@ -93,7 +93,7 @@ def _window(run: Run, ranks: str | None, steps: str | None) -> Window:
     Raises:
         UsageError: Not a list of numbers and ranges, or nothing of the run in it.
     """
-    from ascend_sn.report.chrome_trace import Window
+    from ascend_sn.report.chrome_trace.export import Window
 
     there = {rank for (rank,) in run.db.execute("select distinct rank from profile").fetchall()}
     chosen = None if ranks is None else {n for a, b in _ranges("--ranks", ranks) for n in range(a, min(b, 1 << 20) + 1)}
@@ -127,7 +127,7 @@ def _ranges(option: str, text: str) -> list[tuple[int, int]]:
 
 def _write_trace(run: Run, output: Path, window: Window, waiting: Waiting) -> None:
     """Write the trace whole or not at all; packed where the name ends with .gz."""
-    from ascend_sn.report.chrome_trace import chrome_trace
+    from ascend_sn.report.chrome_trace.export import chrome_trace
 
     with tempfile.TemporaryDirectory(dir=output.absolute().parent, prefix=f".{output.name}.") as folder:
         scratch = Path(folder) / "trace"
@@ -146,7 +146,7 @@ def _opened(path: Path, *, packed: bool) -> IO[str]:
 def _write_tables(run: Run, output: Path, file_format: str) -> None:
     import duckdb
 
-    from ascend_sn.report.table_files import write_tables
+    from ascend_sn.report.tables.files import write_tables
 
     partial = output.with_name(f".{output.name}.partial")
     partial.mkdir()

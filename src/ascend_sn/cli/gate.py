@@ -15,13 +15,13 @@ from ascend_sn.cli.comparing import measured_side, recoveries_of, redacted_side,
 from ascend_sn.cli.notifying import People
 from ascend_sn.cli.output import check_output, write_text
 from ascend_sn.errors import NotComparableError
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ascend_sn.compare.settings import GateSettings
-    from ascend_sn.report.comparison import GateDocument
+    from ascend_sn.report.documents.comparison import GateDocument
 
 SUFFIXES: Final = (".xml", ".html", ".md", ".json")
 
@@ -121,7 +121,7 @@ def _judged(
 ) -> Callable[[Language], GateDocument] | None:
     """Judge, and return the document in any language; None where a history has just begun with the candidate."""
     from ascend_sn.compare.gate import gated
-    from ascend_sn.report.comparison import comparison_document, gate_document
+    from ascend_sn.report.documents.comparison import comparison_document, gate_document
 
     other = measured_side(candidates, language, cache_dir=cache_dir)
     if source.redactor is not None:
@@ -151,16 +151,16 @@ def _null_test(
     language: Language,
 ) -> int:
     from ascend_sn.compare.gate import null_test
-    from ascend_sn.report.comparison import null_document
+    from ascend_sn.report.documents.comparison import null_document
 
     runs, _ = source.runs_for(None, language, cache_dir=cache_dir)
     result = null_test(runs, settings.limits)
     if output_format == "json":
-        from ascend_sn.report.as_json import json_text
+        from ascend_sn.report.documents.as_json import json_text
 
         sys.stdout.write(json_text(null_document(result, language)))
     else:
-        from ascend_sn.report.terminal_comparison import write_null_test
+        from ascend_sn.report.terminal.comparison import write_null_test
 
         write_null_test(result, language, sys.stdout)
     return 0
@@ -170,22 +170,22 @@ def _print(document: GateDocument, output_format: str | None, language: Language
     if output_format in ("json", "md", "junit"):
         sys.stdout.write(_text(document, output_format, language))
     else:
-        from ascend_sn.report.terminal_comparison import write_gate
+        from ascend_sn.report.terminal.comparison import write_gate
 
         write_gate(document, language, sys.stdout)
 
 
 def _text(document: GateDocument, output_format: str, language: Language) -> str:
     if output_format == "json":
-        from ascend_sn.report.as_json import json_text
+        from ascend_sn.report.documents.as_json import json_text
 
         return json_text(document)
     if output_format == "md":
-        from ascend_sn.report.markdown_comparison import gate_markdown
+        from ascend_sn.report.markdown.comparison import gate_markdown
 
         return gate_markdown(document, language)
     if output_format == "html":
-        from ascend_sn.report.html_comparison import gate_html
+        from ascend_sn.report.html.comparison import gate_html
 
         return gate_html(document, language)
     from ascend_sn.report.gate_files import junit_xml

@@ -13,12 +13,12 @@ from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option, redac
 from ascend_sn.cli.comparing import redactor_here, shown
 from ascend_sn.cli.output import check_output, write_text
 from ascend_sn.errors import UsageError
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ascend_sn.report.history import HistoryDocument, TrendDocument
+    from ascend_sn.report.documents.history import HistoryDocument, TrendDocument
 
 Action = Literal["record", "list", "show", "pin", "unpin", "prune", "trend"]
 
@@ -112,11 +112,11 @@ def _numbers(action: Action, words: Sequence[str]) -> list[int]:
 
 def _print(document: HistoryDocument, action: Action, output_format: str | None, language: Language) -> None:
     if output_format == "json":
-        from ascend_sn.report.as_json import json_text
+        from ascend_sn.report.documents.as_json import json_text
 
         sys.stdout.write(json_text(document))
         return
-    from ascend_sn.report.terminal_history import write_run, write_runs
+    from ascend_sn.report.terminal.history import write_run, write_runs
 
     if document.removed_count is not None:
         print(language.text("history.removed", count=document.removed_count))
@@ -127,13 +127,13 @@ def _print(document: HistoryDocument, action: Action, output_format: str | None,
 
 
 def _trend(document: TrendDocument, output: Path | None, output_format: str | None, language: Language) -> None:
-    from ascend_sn.report.as_json import json_text
+    from ascend_sn.report.documents.as_json import json_text
 
     if output is not None:
         if output.suffix.lower() == ".json":
             text = json_text(document)
         else:
-            from ascend_sn.report.html_history import trend_html
+            from ascend_sn.report.html.history import trend_html
 
             text = trend_html(document, language)
         write_text(output, text)
@@ -141,6 +141,6 @@ def _trend(document: TrendDocument, output: Path | None, output_format: str | No
     if output_format == "json":
         sys.stdout.write(json_text(document))
     elif output is None or output_format is not None:
-        from ascend_sn.report.terminal_history import write_trend
+        from ascend_sn.report.terminal.history import write_trend
 
         write_trend(document, language, sys.stdout)

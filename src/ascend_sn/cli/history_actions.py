@@ -14,9 +14,9 @@ from ascend_sn.compare.history.record import Record, Verdict, identity_of
 from ascend_sn.compare.history.store import History
 from ascend_sn.compare.metrics import metric_of
 from ascend_sn.errors import EmptyInputError, UsageError
-from ascend_sn.report.history import HistoryDocument, TrendDocument, history_document, trend_document
-from ascend_sn.report.language import Language
-from ascend_sn.report.printable import printable
+from ascend_sn.report.documents.history import HistoryDocument, TrendDocument, history_document, trend_document
+from ascend_sn.report.words.language import Language
+from ascend_sn.report.words.printable import printable
 from ascend_sn.store.environment import program_version
 from ascend_sn.store.redaction import Redactor
 

@@ -13,7 +13,7 @@ from ascend_sn.cli.demo import new_folder
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import print_document
 from ascend_sn.cli.waiting import Waiting
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 
 DEFAULT_FOLDER: Final = "ascend_inference"
 
@@ -53,7 +53,7 @@ def profile_and_show(
 ) -> None:
     """Profile a model into a folder and print its analysis; also what `ascend-sn atc` does."""
     from ascend_sn.collect.onnx_model import profile_onnx_model
-    from ascend_sn.report.views import View
+    from ascend_sn.report.documents.views import View
 
     with Waiting(language.text("say.inference", name=model.name)):
         provider = profile_onnx_model(model, folder, shapes=shapes, run_count=runs)

@@ -17,8 +17,8 @@ from ascend_sn.cli.dealing import dealing_options, dealt
 from ascend_sn.cli.opening import input_of
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import NothingChosenError, StoreError, UsageError
-from ascend_sn.report.language import Language
-from ascend_sn.report.printable import printable
+from ascend_sn.report.words.language import Language
+from ascend_sn.report.words.printable import printable
 from ascend_sn.store import Location, locate
 from ascend_sn.store.upgrade import is_run_folder, load_manifest
 

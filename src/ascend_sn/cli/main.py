@@ -17,8 +17,8 @@ import click
 from ascend_sn._version import __version__
 from ascend_sn.cli.command import language_of, write_options
 from ascend_sn.errors import AscendSnError, StoreError, UnknownNameError
-from ascend_sn.report.language import CODES, Language, code_of_environment
-from ascend_sn.report.printable import printable
+from ascend_sn.report.words.language import CODES, Language, code_of_environment
+from ascend_sn.report.words.printable import printable
 
 __all__ = ["COMMANDS", "EXIT_FINDINGS", "EXIT_INTERNAL", "EXIT_INTERRUPTED", "EXIT_USAGE", "command_group", "main"]
 

@@ -13,11 +13,11 @@ import msgspec
 from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_options, language_option, redact_option
 from ascend_sn.cli.comparing import comparison_of
 from ascend_sn.cli.opening import document_of, input_of
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 from ascend_sn.store.input import Input
 
 if TYPE_CHECKING:
-    from ascend_sn.report.views import Selection
+    from ascend_sn.report.documents.views import Selection
     from ascend_sn.store.sandbox import Sandbox
 
 _ROWS: Final = 500
@@ -101,6 +101,6 @@ class _ServedRuns:
 
 
 def _selection() -> Selection:
-    from ascend_sn.report.views import SECTIONS, Selection
+    from ascend_sn.report.documents.views import SECTIONS, Selection
 
     return Selection(top_k=_ROWS, details=frozenset(SECTIONS) - {"timeline"})

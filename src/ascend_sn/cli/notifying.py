@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ascend_sn.report.language import Language
-from ascend_sn.report.printable import printable
+from ascend_sn.report.words.language import Language
+from ascend_sn.report.words.printable import printable
 from ascend_sn.store.environment import pipeline_link
 
 if TYPE_CHECKING:
     from ascend_sn.compare.notify import NotifySettings
-    from ascend_sn.report.comparison import GateDocument
+    from ascend_sn.report.documents.comparison import GateDocument
 
 __all__ = ["People"]
 

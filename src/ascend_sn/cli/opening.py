@@ -15,8 +15,8 @@ import msgspec
 
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import StoreError, UsageError
-from ascend_sn.report.language import Language
-from ascend_sn.report.printable import printable
+from ascend_sn.report.words.language import Language
+from ascend_sn.report.words.printable import printable
 from ascend_sn.store import Location, locate
 from ascend_sn.store.fingerprint import code_state
 from ascend_sn.store.input import Input
@@ -26,8 +26,8 @@ from ascend_sn.store.upgrade import load_manifest
 
 # What documents are made of loads DuckDB: only when one is made.
 if TYPE_CHECKING:
-    from ascend_sn.report.document import Document
-    from ascend_sn.report.views import Selection
+    from ascend_sn.report.documents.run import Document
+    from ascend_sn.report.documents.views import Selection
 
 __all__ = ["document_of", "input_of", "short_process"]
 
@@ -79,7 +79,7 @@ def document_of(
 
 
 def _redacted(document: Document, location: Location) -> Document:
-    from ascend_sn.report.redacted import redacted
+    from ascend_sn.report.documents.redacted import redacted
     from ascend_sn.store import Run
     from ascend_sn.store.redacted_run import redactor_of
 
@@ -131,7 +131,7 @@ def _document(
         if not selection.rules:
             location.keep(name, msgspec.json.encode(document))
         if selection.advice:
-            from ascend_sn.report.predictions import predictions_of
+            from ascend_sn.report.documents.predictions import predictions_of
 
             keep_predictions(location, predictions_of(document, time.time_ns()), cache_dir=cache_dir)
     return document
@@ -146,7 +146,7 @@ def _assembled(
     cache_dir: Path | None,
 ) -> Document:
     from ascend_sn.cluster.choice import as_fits
-    from ascend_sn.report.assemble import assemble, opened_for
+    from ascend_sn.report.assemble.run import assemble, opened_for
     from ascend_sn.store.damage import told_damage
 
     opened = opened_for(location, job=job, mapping=as_fits, cache_dir=cache_dir, progress=waiting.reading)
@@ -155,14 +155,14 @@ def _assembled(
 
 
 def _everything() -> Selection:
-    from ascend_sn.report.views import Selection
+    from ascend_sn.report.documents.views import Selection
 
     return Selection()
 
 
 def _decoded(kept: bytes) -> Document | None:
     """Return the kept document; None when a full disk or a crash left something else in its place."""
-    from ascend_sn.report.document import Document
+    from ascend_sn.report.documents.run import Document
 
     try:
         return msgspec.json.decode(kept, type=Document)

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ascend_sn.errors import StoreError, UsageError
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 
 if TYPE_CHECKING:
-    from ascend_sn.report.document import Document
-    from ascend_sn.report.views import View
+    from ascend_sn.report.documents.run import Document
+    from ascend_sn.report.documents.views import View
 
 __all__ = ["check_output", "print_document", "write_document", "write_text"]
 
@@ -25,11 +25,11 @@ _SUFFIXES: Final = (".html", ".md", ".json", ".csv", ".xlsx")
 def print_document(document: Document, language: Language, view: View, output_format: str | None) -> None:
     """Write a document to standard output, as text or as JSON."""
     if output_format == "json":
-        from ascend_sn.report.as_json import json_text
+        from ascend_sn.report.documents.as_json import json_text
 
         sys.stdout.write(json_text(document))
     else:
-        from ascend_sn.report.terminal import write_screen
+        from ascend_sn.report.terminal.run import write_screen
 
         write_screen(document, language, sys.stdout, view)
 
@@ -44,24 +44,24 @@ def write_document(document: Document, path: Path, language: Language, view: Vie
     check_output(path)
     suffix = path.suffix.lower()
     if suffix == ".json":
-        from ascend_sn.report.as_json import json_text
+        from ascend_sn.report.documents.as_json import json_text
 
         text = json_text(document)
     elif suffix == ".md":
-        from ascend_sn.report.markdown import markdown_text
+        from ascend_sn.report.markdown.run import markdown_text
 
         text = markdown_text(document, language, view)
     elif suffix == ".csv":
-        from ascend_sn.report.as_csv import csv_text
+        from ascend_sn.report.tables.as_csv import csv_text
 
         text = csv_text(document, view)
     elif suffix == ".xlsx":
-        from ascend_sn.report.as_excel import excel_bytes
+        from ascend_sn.report.tables.as_excel import excel_bytes
 
         _write(path, excel_bytes(document, view))
         return
     else:
-        from ascend_sn.report.html import html_text
+        from ascend_sn.report.html.run import html_text
 
         text = html_text(document, language, view)
     _write(path, text.encode())

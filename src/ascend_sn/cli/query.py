@@ -25,8 +25,8 @@ from ascend_sn.cli.command import (
 from ascend_sn.cli.opening import input_of
 from ascend_sn.cli.waiting import Waiting
 from ascend_sn.errors import QueryError, StoreError, UnknownNameError, UsageError
-from ascend_sn.report.language import Language
-from ascend_sn.report.printable import printable
+from ascend_sn.report.words.language import Language
+from ascend_sn.report.words.printable import printable
 
 if TYPE_CHECKING:
     from ascend_sn.store.input import Input

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from ascend_sn.cli.main import COMMANDS, command_group
-from ascend_sn.report.as_json import analyze_schema, doctor_schema
-from ascend_sn.report.comparison_schema import compare_schema, gate_schema, null_schema
-from ascend_sn.report.history_schema import history_schema, trend_schema
-from ascend_sn.report.language import Language
+from ascend_sn.report.documents.as_json import analyze_schema, doctor_schema
+from ascend_sn.report.documents.comparison_schema import compare_schema, gate_schema, null_schema
+from ascend_sn.report.documents.history_schema import history_schema, trend_schema
+from ascend_sn.report.words.language import Language
 
 __all__ = ["pages"]
 

@@ -12,7 +12,7 @@ from ascend_sn.cli.command import ANY_PATH, GuideCommand, common_options, job_op
 from ascend_sn.cli.opening import document_of, input_of
 from ascend_sn.cli.output import check_output, print_document, write_document
 from ascend_sn.errors import UsageError
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 from ascend_sn.store.input import Input
 
 DEFAULT_NAME: Final = "ascend-sn-report.html"
@@ -42,7 +42,7 @@ def report(
     """Write the report of a run; exit 1 with `strict` when data are damaged."""
     from ascend_sn.advisor.rulebook import Rulebook, rules_of
     from ascend_sn.advisor.thresholds import Thresholds
-    from ascend_sn.report.views import View, selection_of
+    from ascend_sn.report.documents.views import View, selection_of
 
     named = input_of(paths, input_paths)
     target = output or _default_output(named)

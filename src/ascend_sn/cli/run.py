@@ -10,7 +10,7 @@ import click
 from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option, switch
 from ascend_sn.collect.environment import STARTED
 from ascend_sn.errors import UsageError
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 
 
 @click.command(cls=GuideCommand, context_settings={"allow_interspersed_args": False})

@@ -12,7 +12,7 @@ import click
 
 from ascend_sn.cli.command import GuideCommand, language_option
 from ascend_sn.errors import UsageError
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 
 SCHEMA: Final = "ascend-sn/throughput/1"
 

@@ -19,8 +19,8 @@ from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_options, job_opt
 from ascend_sn.cli.opening import input_of
 from ascend_sn.cli.starting import started
 from ascend_sn.errors import AscendSnError, InputError, UsageError
-from ascend_sn.report.language import Code, Language
-from ascend_sn.report.printable import printable
+from ascend_sn.report.words.language import Code, Language
+from ascend_sn.report.words.printable import printable
 from ascend_sn.store.input import Input
 
 if TYPE_CHECKING:
@@ -192,8 +192,8 @@ class Documents:
     def document(self, named: Input, code: str, job: str | None) -> bytes:
         """Return the document of a run, as JSON."""
         from ascend_sn.cli.opening import document_of
-        from ascend_sn.report.as_json import json_text
-        from ascend_sn.report.views import SECTIONS, Selection
+        from ascend_sn.report.documents.as_json import json_text
+        from ascend_sn.report.documents.views import SECTIONS, Selection
 
         selection = Selection(top_k=_ROWS, details=frozenset(SECTIONS) - {"timeline"})
         document = document_of(named, _language(code), cache_dir=self._cache_dir, selection=selection, job=job)
@@ -202,7 +202,7 @@ class Documents:
     def comparison(self, baseline: Input, candidate: Input, code: str) -> bytes:
         """Return the document of a comparison, as JSON."""
         from ascend_sn.cli.comparing import comparison_of
-        from ascend_sn.report.as_json import json_text
+        from ascend_sn.report.documents.as_json import json_text
 
         document = comparison_of(baseline.paths, candidate.paths, _language(code), cache_dir=self._cache_dir)
         return json_text(self._shown(document)).encode()
@@ -211,7 +211,7 @@ class Documents:
         """Return the document of a trend, as JSON."""
         from ascend_sn.cli.history_actions import trend
         from ascend_sn.compare.history.baseline import HistorySettings
-        from ascend_sn.report.as_json import json_text
+        from ascend_sn.report.documents.as_json import json_text
 
         settings = HistorySettings.in_force(Path.cwd(), place=place, series=None)
         return json_text(self._shown(trend(settings, (), None, _language(code)))).encode()

@@ -7,7 +7,7 @@ import threading
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
-from ascend_sn.report.printable import printable, shortened
+from ascend_sn.report.words.printable import printable, shortened
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

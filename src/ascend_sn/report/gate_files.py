@@ -8,10 +8,10 @@ from hashlib import sha256
 from typing import Final
 from xml.etree import ElementTree
 
-from ascend_sn.report.comparison import GateDocument
-from ascend_sn.report.comparison_text import METRIC_NAMES, change_text, limit_text, value_text
-from ascend_sn.report.language import Language
-from ascend_sn.report.printable import printable
+from ascend_sn.report.documents.comparison import GateDocument
+from ascend_sn.report.words.comparison_text import METRIC_NAMES, change_text, limit_text, value_text
+from ascend_sn.report.words.language import Language
+from ascend_sn.report.words.printable import printable
 
 __all__ = ["github_annotations", "gitlab_report", "junit_xml"]
 

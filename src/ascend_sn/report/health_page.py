@@ -6,10 +6,10 @@ from typing import Final, Literal, TextIO
 
 import msgspec
 
-from ascend_sn.report.document import Document, Health, Profile
-from ascend_sn.report.language import Code, Language
-from ascend_sn.report.printable import printable
-from ascend_sn.report.wording import (
+from ascend_sn.report.documents.run import Document, Health, Profile
+from ascend_sn.report.words.language import Code, Language
+from ascend_sn.report.words.printable import printable
+from ascend_sn.report.words.wording import (
     clocks_text,
     coverage_text,
     damage_text,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from ascend_sn.compare.notify import Kind, Notification
-from ascend_sn.report.comparison import GateDocument
-from ascend_sn.report.comparison_tables import side_text
-from ascend_sn.report.language import Language
-from ascend_sn.report.printable import printable, shortened
+from ascend_sn.report.documents.comparison import GateDocument
+from ascend_sn.report.tables.comparison import side_text
+from ascend_sn.report.words.language import Language
+from ascend_sn.report.words.printable import printable, shortened
 
 __all__ = ["gate_notification"]
 

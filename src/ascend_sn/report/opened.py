@@ -10,8 +10,8 @@ from ascend_sn import store
 from ascend_sn.store import Run
 
 if TYPE_CHECKING:
-    from ascend_sn.report.document import Document
-    from ascend_sn.report.language import Code
+    from ascend_sn.report.documents.run import Document
+    from ascend_sn.report.words.language import Code
 
 __all__ = ["analyze", "open_run"]
 
@@ -39,9 +39,9 @@ def analyze(
         The document of `ascend-sn analyze --format json`: its fields are the sections, its methods `json`, `markdown`
         and `html` the reports. A notebook shows its summary.
     """
-    from ascend_sn.report.assemble import assemble
-    from ascend_sn.report.language import Language, code_of_environment
-    from ascend_sn.report.views import View, selection_of
+    from ascend_sn.report.assemble.run import assemble
+    from ascend_sn.report.documents.views import View, selection_of
+    from ascend_sn.report.words.language import Language, code_of_environment
 
     selection = selection_of(view=View(top_k=top_k), threshold_ms=op_time_threshold_ms, advice=advice)
     return assemble(run, Language.load(language or code_of_environment()), selection)
@@ -58,7 +58,7 @@ def _shown_in_notebooks(opens: Callable[_Given, Run]) -> Callable[_Given, Run]:
 
 
 def _displayed(run: Run) -> str:
-    from ascend_sn.report.notebook import run_html
+    from ascend_sn.report.html.notebook import run_html
 
     return run_html(run)
 

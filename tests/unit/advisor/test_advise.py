@@ -8,7 +8,7 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.advisor import rules
 from ascend_sn.advisor.advise import advise
 from ascend_sn.errors import UnknownNameError
-from ascend_sn.report.language import CODES, Language
+from ascend_sn.report.words.language import CODES, Language
 from tests.timeline import insert
 from tests.unit.advisor.advised import advised
 from tests.unit.advisor.rules.test_straggler import MS, training

@@ -10,7 +10,7 @@ import pytest
 from ascend_sn.cli.analyze import analyze
 from ascend_sn.cli.opening import input_of
 from ascend_sn.errors import UsageError
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 from ascend_sn.store.input import Input
 
 

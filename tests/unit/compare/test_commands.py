@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 
 from ascend_sn.cli import main as cli
-from ascend_sn.report.comparison_schema import compare_schema, gate_schema, null_schema
-from ascend_sn.report.wrapping import cell_width
+from ascend_sn.report.documents.comparison_schema import compare_schema, gate_schema, null_schema
+from ascend_sn.report.terminal.wrapping import cell_width
 from tests.unit.compare.recorded import recorded, steady
 
 Capture = pytest.CaptureFixture[str]

@@ -14,9 +14,9 @@ from ascend_sn.compare.gate import GateResult, gated, null_test
 from ascend_sn.compare.metrics import DEFAULT_LIMITS
 from ascend_sn.compare.settings import GateSettings
 from ascend_sn.errors import NotComparableError, UsageError
-from ascend_sn.report.comparison import comparison_document, gate_document
+from ascend_sn.report.documents.comparison import comparison_document, gate_document
 from ascend_sn.report.gate_files import github_annotations, gitlab_report, junit_xml
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 from tests.unit.compare.made import run_of, work
 
 

@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from ascend_sn.report.comparison_schema import gate_schema
-from ascend_sn.report.history_schema import history_schema, trend_schema
-from ascend_sn.report.wrapping import cell_width
+from ascend_sn.report.documents.comparison_schema import gate_schema
+from ascend_sn.report.documents.history_schema import history_schema, trend_schema
+from ascend_sn.report.terminal.wrapping import cell_width
 from tests.unit.cli.conftest import run
 from tests.unit.compare.recorded import recorded, steady
 
@@ -241,7 +241,7 @@ def test_a_run_without_steps_is_not_recorded(capsys: Capture, tmp_path: Path) ->
 def test_only_what_needs_the_database_or_the_services_loads_them() -> None:
     program = (
         "import sys, ascend_sn.cli.gate, ascend_sn.cli.compare, ascend_sn.cli.history, ascend_sn.compare.gate, "
-        "ascend_sn.compare.settings, ascend_sn.report.comparison, ascend_sn.report.terminal_comparison; "
+        "ascend_sn.compare.settings, ascend_sn.report.documents.comparison, ascend_sn.report.terminal.comparison; "
         "print([name for name in ('sqlalchemy', 'psycopg', 'apprise') if name in sys.modules])"
     )
 

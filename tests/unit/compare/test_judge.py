@@ -13,7 +13,7 @@ from ascend_sn.compare.figures import Peak, RunFigures
 from ascend_sn.compare.judge import Judgement, judge, judged
 from ascend_sn.compare.metrics import METRICS, Samples, metric_of
 from ascend_sn.errors import UnknownNameError
-from ascend_sn.report.comparison_text import verdict_sentences
+from ascend_sn.report.words.comparison_text import verdict_sentences
 from tests.unit.compare.made import run_of, work
 
 STEP, UTILISATION, MEMORY = metric_of("step_time"), metric_of("utilisation"), metric_of("peak_memory")

@@ -8,9 +8,9 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.model.manifest import RUN_FORMAT, RUN_VERSION, Manifest
-from ascend_sn.report.assemble import assemble
-from ascend_sn.report.document import Document
-from ascend_sn.report.language import Code, Language
+from ascend_sn.report.assemble.run import assemble
+from ascend_sn.report.documents.run import Document
+from ascend_sn.report.words.language import Code, Language
 from ascend_sn.store import Run
 from ascend_sn.store.input import Input
 from tests.timeline import empty_tables, insert, timeline

@@ -11,7 +11,7 @@ from asc_tools.advisor import AnalysisProfile, Analyzer
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.errors import InputError, UnknownNameError
 from ascend_sn.report.analyzer import AnalysisReport, report_of
-from ascend_sn.report.language import Language
+from ascend_sn.report.words.language import Language
 from ascend_sn.store import Run
 from tests.timeline import empty_tables, insert
 from tests.unit.analysis.rows import collective, group, profile

@@ -10,9 +10,9 @@ import pytest
 
 from ascend_sn.advisor import rules
 from ascend_sn.cli.main import COMMANDS
-from ascend_sn.report.cluster import Figure
-from ascend_sn.report.critical_path import TimeClassName
-from ascend_sn.report.language import CODES, DOMAIN, LOCALE_FOLDER
+from ascend_sn.report.documents.cluster import Figure
+from ascend_sn.report.documents.critical_path import TimeClassName
+from ascend_sn.report.words.language import CODES, DOMAIN, LOCALE_FOLDER
 
 pofile = pytest.importorskip("babel.messages.pofile", reason="babel reads the catalogues")
 

@@ -14,8 +14,8 @@ from duckdb import DuckDBPyConnection
 from hypothesis import given, strategies as st
 
 import ascend_sn
-from ascend_sn.report.chrome_lanes import Nesting
-from ascend_sn.report.chrome_trace import Window, chrome_trace
+from ascend_sn.report.chrome_trace.export import Window, chrome_trace
+from ascend_sn.report.chrome_trace.lanes import Nesting
 from ascend_sn.store import Run
 from tests.shared_data import requires_shared, shared_path
 from tests.timeline import empty_tables, insert, timeline

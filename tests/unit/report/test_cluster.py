@@ -7,11 +7,11 @@ import pytest
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.median_step import median_steps
 from ascend_sn.analysis.chosen_profiles import chosen_profiles
-from ascend_sn.report.assemble_cluster import CLUSTER_FROM, cluster_section
-from ascend_sn.report.cluster import Cluster
-from ascend_sn.report.cluster_tables import cluster_lines, cluster_tables
-from ascend_sn.report.language import Code, Language
-from ascend_sn.report.views import View
+from ascend_sn.report.assemble.cluster import CLUSTER_FROM, cluster_section
+from ascend_sn.report.documents.cluster import Cluster
+from ascend_sn.report.documents.views import View
+from ascend_sn.report.tables.cluster import cluster_lines, cluster_tables
+from ascend_sn.report.words.language import Code, Language
 from tests.timeline import insert, timeline
 from tests.unit.report.drawn import DrawnRun
 

@@ -9,17 +9,17 @@ import jsonschema
 import pytest
 from msgspec.structs import replace
 
-from ascend_sn.report.as_json import analyze_schema, json_text
-from ascend_sn.report.assemble import assemble
-from ascend_sn.report.critical_path import PathClass
-from ascend_sn.report.document import Document
-from ascend_sn.report.flat_tables import flat_tables
-from ascend_sn.report.html import html_text
-from ascend_sn.report.language import CODES, Code, Language
-from ascend_sn.report.markdown import markdown_text
-from ascend_sn.report.path_tables import path_lines
-from ascend_sn.report.terminal import write_screen
-from ascend_sn.report.views import View, selection_of, view_of
+from ascend_sn.report.assemble.run import assemble
+from ascend_sn.report.documents.as_json import analyze_schema, json_text
+from ascend_sn.report.documents.critical_path import PathClass
+from ascend_sn.report.documents.run import Document
+from ascend_sn.report.documents.views import View, selection_of, view_of
+from ascend_sn.report.html.run import html_text
+from ascend_sn.report.markdown.run import markdown_text
+from ascend_sn.report.tables.flat import flat_tables
+from ascend_sn.report.tables.path import path_lines
+from ascend_sn.report.terminal.run import write_screen
+from ascend_sn.report.words.language import CODES, Code, Language
 from tests.unit.replay.drawings import hand_trace
 from tests.unit.report.drawn import DrawnRun, add_rank, nothing
 

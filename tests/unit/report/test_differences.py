@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ascend_sn.report.document import Clock, Difference
-from ascend_sn.report.language import Language
-from ascend_sn.report.wording import clocks_text, difference_text
+from ascend_sn.report.documents.run import Clock, Difference
+from ascend_sn.report.words.language import Language
+from ascend_sn.report.words.wording import clocks_text, difference_text
 
 ENGLISH = Language.load("en")
 

@@ -12,12 +12,12 @@ import pytest
 
 from ascend_sn.advisor import rules
 from ascend_sn.cli.reference import pages
-from ascend_sn.report.as_json import analyze_schema, doctor_schema, json_text
-from ascend_sn.report.assemble import assemble
-from ascend_sn.report.document import Document
+from ascend_sn.report.assemble.run import assemble
+from ascend_sn.report.documents.as_json import analyze_schema, doctor_schema, json_text
+from ascend_sn.report.documents.run import Document
+from ascend_sn.report.documents.views import Selection
 from ascend_sn.report.health_page import doctor_document, write_health
-from ascend_sn.report.language import Language
-from ascend_sn.report.views import Selection
+from ascend_sn.report.words.language import Language
 from tests.timeline import insert, timeline
 from tests.unit.report.drawn import DrawnRun, add_rank, drawn_document, nothing, two_ranks
 

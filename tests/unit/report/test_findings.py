@@ -10,16 +10,16 @@ import pytest
 
 from ascend_sn.advisor import rules
 from ascend_sn.advisor.thresholds import Thresholds
-from ascend_sn.report.assemble import assemble
-from ascend_sn.report.document import Document
-from ascend_sn.report.finding_text import first_sentence, gain_text
-from ascend_sn.report.findings import Gain
-from ascend_sn.report.html import html_text
-from ascend_sn.report.language import Code, Language
-from ascend_sn.report.markdown import markdown_text
-from ascend_sn.report.terminal import write_screen
-from ascend_sn.report.terminal_findings import write_explanation, write_explanations
-from ascend_sn.report.views import Selection, View
+from ascend_sn.report.assemble.run import assemble
+from ascend_sn.report.documents.findings import Gain
+from ascend_sn.report.documents.run import Document
+from ascend_sn.report.documents.views import Selection, View
+from ascend_sn.report.html.run import html_text
+from ascend_sn.report.markdown.run import markdown_text
+from ascend_sn.report.terminal.findings import write_explanation, write_explanations
+from ascend_sn.report.terminal.run import write_screen
+from ascend_sn.report.words.finding_text import first_sentence, gain_text
+from ascend_sn.report.words.language import Code, Language
 from tests.unit.advisor.rules.test_straggler import MS, training
 from tests.unit.report.drawn import DrawnRun
 

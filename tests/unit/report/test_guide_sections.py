@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from ascend_sn import analysis
-from ascend_sn.report.assemble import assemble
-from ascend_sn.report.document import Document
-from ascend_sn.report.html import html_text
-from ascend_sn.report.language import CODES, Code, Language
-from ascend_sn.report.markdown import markdown_text
-from ascend_sn.report.terminal import write_screen
-from ascend_sn.report.views import Selection, View, selection_of, view_of
-from ascend_sn.report.wrapping import cell_width
+from ascend_sn.report.assemble.run import assemble
+from ascend_sn.report.documents.run import Document
+from ascend_sn.report.documents.views import Selection, View, selection_of, view_of
+from ascend_sn.report.html.run import html_text
+from ascend_sn.report.markdown.run import markdown_text
+from ascend_sn.report.terminal.run import write_screen
+from ascend_sn.report.terminal.wrapping import cell_width
+from ascend_sn.report.words.language import CODES, Code, Language
 from tests.timeline import insert, timeline
 from tests.unit.analysis.traces import Row, collective, database, kernel, numbered, operator, step
 from tests.unit.report.drawn import DrawnRun, two_ranks

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from ascend_sn.report import html_bundle
-from ascend_sn.report.assemble import assemble
-from ascend_sn.report.html import html_text
-from ascend_sn.report.html_bundle import data_block, policy, report_script
-from ascend_sn.report.language import Language
-from ascend_sn.report.views import View
+from ascend_sn.report.assemble.run import assemble
+from ascend_sn.report.documents.views import View
+from ascend_sn.report.html import bundle as html_bundle
+from ascend_sn.report.html.bundle import data_block, policy, report_script
+from ascend_sn.report.html.run import html_text
+from ascend_sn.report.words.language import Language
 from tests.unit.report.drawn import drawn_document, nothing
 from tests.unit.report.test_pages import HOSTILE, Structure, hostile_run
 
@@ -59,7 +59,7 @@ def test_the_page_holds_what_its_policy_allows() -> None:
 
 
 def test_hostile_names_reach_the_script_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ascend_sn.report.html.report_script", lambda: "start()")
+    monkeypatch.setattr("ascend_sn.report.html.run.report_script", lambda: "start()")
 
     text = html_text(assemble(hostile_run(), ENGLISH), ENGLISH, View())
 
@@ -95,9 +95,8 @@ def test_an_empty_run_has_a_page_too() -> None:
 
 
 def test_the_screen_loads_nothing_of_the_page() -> None:
-    code = (
-        "import sys, ascend_sn.cli.analyze, ascend_sn.report.assemble, ascend_sn.report.terminal; print(*sys.modules)"
-    )
+    needed = "ascend_sn.cli.analyze, ascend_sn.report.assemble.run, ascend_sn.report.terminal.run"
+    code = f"import sys, {needed}; print(*sys.modules)"
 
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
 

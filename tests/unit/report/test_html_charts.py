@@ -8,15 +8,15 @@ from typing import Literal
 import msgspec
 import pytest
 
-from ascend_sn.report.chart_data import HeatChart, LinesChart, RankingChart, ShareChart, StackChart
-from ascend_sn.report.document import Document, HotSpots, Inference, Link, MemoryHolder, RankPair
-from ascend_sn.report.html import html_text
-from ascend_sn.report.html_charts import charts_of
-from ascend_sn.report.html_communication import link_sums
-from ascend_sn.report.html_drawings import drawings_of
-from ascend_sn.report.inference import RequestStage
-from ascend_sn.report.language import Language
-from ascend_sn.report.views import View
+from ascend_sn.report.documents.inference import RequestStage
+from ascend_sn.report.documents.run import Document, HotSpots, Inference, Link, MemoryHolder, RankPair
+from ascend_sn.report.documents.views import View
+from ascend_sn.report.html.chart_data import HeatChart, LinesChart, RankingChart, ShareChart, StackChart
+from ascend_sn.report.html.charts import charts_of
+from ascend_sn.report.html.communication import link_sums
+from ascend_sn.report.html.drawings import drawings_of
+from ascend_sn.report.html.run import html_text
+from ascend_sn.report.words.language import Language
 from tests.unit.report.drawn import drawn_document, nothing
 
 ENGLISH = Language.load("en")
@@ -143,7 +143,7 @@ def test_a_request_is_divided_into_its_stages() -> None:
 
 
 def test_a_run_without_figures_has_no_charts() -> None:
-    from ascend_sn.report.assemble import assemble
+    from ascend_sn.report.assemble.run import assemble
 
     assert charts_of(assemble(nothing(), ENGLISH), ENGLISH, []) == {}
 

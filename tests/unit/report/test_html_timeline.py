@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ascend_sn.report.assemble import assemble
-from ascend_sn.report.html_timeline import lanes_table, packed_timeline, timeline_note
-from ascend_sn.report.language import Language
-from ascend_sn.report.timeline import StepTimeline
+from ascend_sn.report.assemble.run import assemble
+from ascend_sn.report.documents.timeline import StepTimeline
+from ascend_sn.report.html.timeline import lanes_table, packed_timeline, timeline_note
+from ascend_sn.report.words.language import Language
 from tests.timeline import insert, timeline
 from tests.unit.report.drawn import DrawnRun, nothing, two_ranks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ascend_sn.advisor.message import Message
-from ascend_sn.report.language import Language, code_of_environment
+from ascend_sn.report.words.language import Language, code_of_environment
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from html.parser import HTMLParser
 import msgspec
 import pytest
 
-from ascend_sn.report.assemble import assemble
-from ascend_sn.report.document import Difference, Document, KernelShape, KernelType, Link, MemoryOperator, Operator
-from ascend_sn.report.html import html_text
-from ascend_sn.report.language import CODES, Code, Language
-from ascend_sn.report.markdown import markdown_text
-from ascend_sn.report.timeline import StepTimeline, TimelineLane, TimelineSlice
-from ascend_sn.report.views import View, view_of
+from ascend_sn.report.assemble.run import assemble
+from ascend_sn.report.documents.run import Difference, Document, KernelShape, KernelType, Link, MemoryOperator, Operator
+from ascend_sn.report.documents.timeline import StepTimeline, TimelineLane, TimelineSlice
+from ascend_sn.report.documents.views import View, view_of
+from ascend_sn.report.html.run import html_text
+from ascend_sn.report.markdown.run import markdown_text
+from ascend_sn.report.words.language import CODES, Code, Language
 from tests.timeline import insert, timeline
 from tests.unit.report.drawn import DrawnRun, add_rank, drawn_document, nothing, two_ranks
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from ascend_sn.report.printable import markdown_cell, printable, shortened
+from ascend_sn.report.words.printable import markdown_cell, printable, shortened
 
 
 def test_escape_sequences_become_visible() -> None:

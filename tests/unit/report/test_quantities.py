@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from ascend_sn.report.quantities import (
+from ascend_sn.report.words.quantities import (
     bytes_text,
     count_text,
     duration_text,

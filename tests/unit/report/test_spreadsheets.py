@@ -15,12 +15,12 @@ import pytest
 from ascend_sn.cli.output import check_output, write_document
 from ascend_sn.errors import UsageError
 from ascend_sn.formats.discover import discover
-from ascend_sn.report.as_csv import csv_text
-from ascend_sn.report.as_excel import excel_bytes
-from ascend_sn.report.assemble import assemble
-from ascend_sn.report.document import Document
-from ascend_sn.report.language import Language
-from ascend_sn.report.views import Selection, View, view_of
+from ascend_sn.report.assemble.run import assemble
+from ascend_sn.report.documents.run import Document
+from ascend_sn.report.documents.views import Selection, View, view_of
+from ascend_sn.report.tables.as_csv import csv_text
+from ascend_sn.report.tables.as_excel import excel_bytes
+from ascend_sn.report.words.language import Language
 from tests.timeline import insert
 from tests.unit.report.drawn import two_ranks
 

@@ -7,12 +7,12 @@ import io
 import msgspec
 import pytest
 
-from ascend_sn.report.assemble import assemble
-from ascend_sn.report.document import Document
-from ascend_sn.report.language import CODES, Code, Language
-from ascend_sn.report.terminal import write_screen
-from ascend_sn.report.views import View, telling_ranks, view_of
-from ascend_sn.report.wrapping import cell_width
+from ascend_sn.report.assemble.run import assemble
+from ascend_sn.report.documents.run import Document
+from ascend_sn.report.documents.views import View, telling_ranks, view_of
+from ascend_sn.report.terminal.run import write_screen
+from ascend_sn.report.terminal.wrapping import cell_width
+from ascend_sn.report.words.language import CODES, Code, Language
 from tests.timeline import insert, timeline
 from tests.unit.report.drawn import DrawnRun, add_rank, drawn_document, nothing, two_ranks
 

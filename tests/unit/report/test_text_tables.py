@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ascend_sn.report.document import Inference, KernelShape, LeakVerdict, Memory, Operators, Step, Steps
-from ascend_sn.report.inference import BatchSize, RequestStage
-from ascend_sn.report.inference_tables import inference_tables
-from ascend_sn.report.language import Language
-from ascend_sn.report.text_tables import leak_table, shape_table, step_table
-from ascend_sn.report.views import View
+from ascend_sn.report.documents.inference import BatchSize, RequestStage
+from ascend_sn.report.documents.run import Inference, KernelShape, LeakVerdict, Memory, Operators, Step, Steps
+from ascend_sn.report.documents.views import View
+from ascend_sn.report.tables.inference import inference_tables
+from ascend_sn.report.tables.text import leak_table, shape_table, step_table
+from ascend_sn.report.words.language import Language
 
 ENGLISH, CHINESE = Language.load("en"), Language.load("zh")
 

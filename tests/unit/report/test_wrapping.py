@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from ascend_sn.report.wrapping import cell_width, wrapped
+from ascend_sn.report.terminal.wrapping import cell_width, wrapped
 
 
 def test_a_number_keeps_its_unit() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ascend_sn.model.predictions import PREDICTIONS_VERSION, Prediction, Predictions
-from ascend_sn.report.predictions import predictions_of
+from ascend_sn.report.documents.predictions import predictions_of
 from ascend_sn.store import Location
 from ascend_sn.store.input import Input
 from ascend_sn.store.predictions import keep_predictions, kept_predictions

@@ -1,0 +1,1 @@
+"""Runs as Chrome traces, for Perfetto and every tool of that format."""

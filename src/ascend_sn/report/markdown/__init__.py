@@ -1,0 +1,1 @@
+"""Markdown for pull requests and wikis."""

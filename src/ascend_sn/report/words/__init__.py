@@ -1,0 +1,1 @@
+"""The reader's language: sentences, numbers with units, names made harmless."""
