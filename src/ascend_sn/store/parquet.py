@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,9 @@ def quiet(db: DuckDBPyConnection) -> DuckDBPyConnection:
     DuckDB takes a process that runs no script, such as a worker of a pool, for a person at a terminal, and draws one on
     stdout, in the middle of what a command writes there, where a query takes longer than two seconds.
     """
-    db.execute("set enable_progress_bar = false")
+    # In a notebook without the package that draws bars there the setting is refused, and none is drawn.
+    with suppress(duckdb.InvalidInputException):
+        db.execute("set enable_progress_bar = false")
     return db
 
 

@@ -71,20 +71,23 @@ def check(context: Context) -> Iterator[Claim]:
     # What the device is not free for is no loss.
     likely = [step for step in steps if step.free_ns >= from_ratio * step.window_ns]
     likely = sorted(likely, key=lambda step: -step.free_ns)[: int(context.limits["look_at_rank_count"])]
-    silences = [found for step in likely if (found := _silence(context, step, from_ns)) is not None]
+    long_to_ratio = context.limits["long_to_ratio"]
+    silences = [found for step in likely if (found := _silence(context, step, from_ns, long_to_ratio)) is not None]
     told = [found for found in silences if found.total_ns >= from_ratio * found.step.window_ns]
     if told:
         yield _claim(context, max(told, key=lambda found: found.total_ns), from_ns)
 
 
-def _silence(context: Context, step: MedianStep, from_ns: int) -> _Silence | None:
+def _silence(context: Context, step: MedianStep, from_ns: int, long_to_ratio: float) -> _Silence | None:
     windows = context.facts.table_rows(_BEGIN, _Window, profile_id=step.profile_id, step_id=step.step_id)
     if not windows:
         return None
     begin_ns = windows[0].ts_ns
     place_in = {"profile_id": step.profile_id, "begin": begin_ns, "end": begin_ns + step.window_ns}
-    stretches = context.facts.table_rows(_STRETCHES, _Stretch, **place_in, least=from_ns)
-    if not stretches:
+    between = context.facts.table_rows(_STRETCHES, _Stretch, **place_in, least=1)
+    stretches = [one for one in between if one.end_ns - one.start_ns >= from_ns]
+    # Where most of what lies between slices is long, only some of what the program runs is recorded.
+    if not stretches or len(stretches) > long_to_ratio * len(between):
         return None
     loading = [one for one in context.facts.table_rows(_MARKS, _Stretch, **place_in) if one.kind == "data"]
     start, end = subtract(*_bounds(stretches), *union(*_bounds(loading)))

@@ -73,6 +73,8 @@ def _table(name: str, info: RunInfo, tables: Mapping[str, Rows], delivery: Deliv
         return CoverageEntry(name, "damaged", delivery.damaged[name])
     if rows is not None and len(rows):
         return CoverageEntry(name, "collected")
+    if name == "static_memory" and asked:
+        return CoverageEntry(name, "empty", "no graph was compiled for static shapes", turn_on)
     if asked is False or name == "static_memory":
         return CoverageEntry(name, "not_requested", _WHY_NOT.get(name, ""), turn_on)
     if name == "kernel":
@@ -104,7 +106,7 @@ def _asked(name: str, info: RunInfo) -> bool | None:
         if level == "Level_none":
             return False
         return None if not isinstance(activities, Sequence) else any("NPU" in str(item) for item in activities)
-    if name in ("memory_event", "memory_sample"):
+    if name in ("memory_event", "memory_sample", "static_memory"):
         return _flag(info.config, "profile_memory")
     if name in ("span", "stack"):
         stack = _flag(info.config, "with_stack")

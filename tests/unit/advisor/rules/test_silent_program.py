@@ -10,6 +10,8 @@ from tests.unit.advisor.advised import advised, found, suppressed
 from tests.unit.replay.drawings import launch
 
 MS = 1_000_000
+ALL_LONG = "R-HOST-6.long_to_ratio=1"
+"""Drawings hold few slices, so that each stretch between them may be a long one."""
 
 
 def silent(
@@ -27,7 +29,9 @@ def silent(
 
 def test_a_sleep_between_operators_is_told_where_it_is_and_priced() -> None:
     # One thread: operators 0..6 and 14..20, nothing from 6 to 14; on a CPU they are the kernels.
-    finding = found(silent("ffffff........bbbbbb", "AAAAAA........BBBBBB", device="cpu"), "R-HOST-6")
+    finding = found(
+        silent("ffffff........bbbbbb", "AAAAAA........BBBBBB", device="cpu"), "R-HOST-6", thresholds=[ALL_LONG]
+    )
 
     assert finding is not None
     params = finding.message.params
@@ -41,7 +45,7 @@ def test_a_sleep_between_operators_is_told_where_it_is_and_priced() -> None:
 def test_it_is_told_from_the_threshold_on(threshold: float, is_told: bool) -> None:
     db = silent("ffffff........bbbbbb", "AAAAAA........BBBBBB", device="cpu")
 
-    quiet = advised(db, "R-HOST-6", thresholds=[f"R-HOST-6.silent_from_ratio={threshold}"]).quiet
+    quiet = advised(db, "R-HOST-6", thresholds=[ALL_LONG, f"R-HOST-6.silent_from_ratio={threshold}"]).quiet
 
     assert (quiet == ()) is is_told
 
@@ -51,7 +55,7 @@ def test_short_stretches_are_the_way_between_operators(least_ms: int, silent_ms:
     # Stretches of 2 and 4 ms.
     db = silent("fff..bbb....oooooooo", "AAA..BBB....CCCCCCCC", device="cpu")
 
-    finding = found(db, "R-HOST-6", thresholds=[f"R-HOST-6.stretch_from_ns={least_ms * MS}"])
+    finding = found(db, "R-HOST-6", thresholds=[ALL_LONG, f"R-HOST-6.stretch_from_ns={least_ms * MS}"])
 
     assert finding is not None
     assert finding.message.params["silent_ns"] == silent_ms * MS
@@ -61,17 +65,17 @@ def test_what_the_device_works_through_is_held_back() -> None:
     # Launched at 0 and 1, the device works from 1 to 18; the program sleeps from 2 to 8 meanwhile.
     db = silent("ff......ffffffffffff", ".AAAAAAAAABBBBBBBB..", calls="AB..................")
 
-    assert suppressed(db, "R-HOST-6") == ["suppressed.no-gain"]
+    assert suppressed(db, "R-HOST-6", thresholds=[ALL_LONG]) == ["suppressed.no-gain"]
 
 
 def test_loading_data_and_other_threads_are_no_silence() -> None:
     db = silent("ffffff........bbbbbb", "AAAAAA........BBBBBB", device="cpu")
     insert(db, "span", span_id=0, name="next", kind="data", domain="user", ts_ns=6 * MS, dur_ns=8 * MS)
-    assert advised(db, "R-HOST-6").quiet == ("R-HOST-6",)
+    assert advised(db, "R-HOST-6", thresholds=[ALL_LONG]).quiet == ("R-HOST-6",)
 
     db = timeline("r0 step |11111111111111111111|\nr0 s1 |AA................BB|\nr0 host |ff................bb|\n"
                   "r0 host2 |..xxxxxxxxxxxxxxxx..|")  # fmt: skip
-    assert advised(db, "R-HOST-6", thresholds=["R-HOST-6.stretch_from_ns=1"]).quiet == ("R-HOST-6",)
+    assert advised(db, "R-HOST-6", thresholds=[ALL_LONG, "R-HOST-6.stretch_from_ns=1"]).quiet == ("R-HOST-6",)
 
 
 def test_the_mark_around_the_longest_stretch_is_named_but_not_one_of_the_whole_step() -> None:
@@ -79,7 +83,7 @@ def test_the_mark_around_the_longest_stretch_is_named_but_not_one_of_the_whole_s
     insert(db, "span", span_id=0, name="ProfilerStep#1", domain="annotation", ts_ns=0, dur_ns=20 * MS)
     insert(db, "span", span_id=1, name="logging", domain="user", ts_ns=5 * MS, dur_ns=8 * MS)
 
-    finding = found(db, "R-HOST-6")
+    finding = found(db, "R-HOST-6", thresholds=[ALL_LONG])
 
     assert finding is not None
     assert finding.message.message_id == "rule.r-host-6.message-mark"
@@ -91,7 +95,7 @@ def test_the_line_of_the_program_is_named_where_stacks_were_recorded() -> None:
     insert(db, "stack", stack_id=0, frames="torch/nn/modules/linear.py(1): forward\ntrain.py(12): main")
     db.execute("update operator set stack_id = 0 where name = 'forward'")
 
-    finding = found(db, "R-HOST-6")
+    finding = found(db, "R-HOST-6", thresholds=[ALL_LONG])
 
     assert finding is not None
     assert finding.message.params["before"] == "forward (train.py(12): main)"
@@ -103,4 +107,15 @@ def test_the_edges_of_the_recording_and_captures_without_operators_say_nothing()
     none = silent("....................", "AAAAAA........BBBBBB", calls="A............B......")
     marks = silent("ffffff........bbbbbb", "AAAAAA........BBBBBB", device="host")
 
-    assert [advised(db, "R-HOST-6").quiet for db in (edge, none, marks)] == [("R-HOST-6",)] * 3
+    assert [advised(db, "R-HOST-6", thresholds=[ALL_LONG]).quiet for db in (edge, none, marks)] == [("R-HOST-6",)] * 3
+
+
+@pytest.mark.parametrize(
+    ("operators", "kernels", "is_told"),
+    [("fffff..bb........ooo", "AAAAA..BB........CCC", False), ("ff.b.f.b........oooo", "AA.B.C.D........EEEE", True)],
+)
+def test_a_recording_that_holds_only_some_operators_says_nothing(operators: str, kernels: str, is_told: bool) -> None:
+    # Stretches of 2 and 8 ms, both long; and of three times 1 ms and 8 ms, of which one is long.
+    db = silent(operators, kernels, device="cpu")
+
+    assert (found(db, "R-HOST-6", thresholds=[f"R-HOST-6.stretch_from_ns={2 * MS}"]) is not None) is is_told
