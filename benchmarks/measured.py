@@ -1,7 +1,7 @@
 """Run a piece of work in a process of its own and say what it cost.
 
 CPU seconds count, not elapsed ones, because machines are shared; peak memory is that of the whole process,
-interpreter and libraries included. The measuring process has to stay small: a child starts with its parent's peak.
+interpreter and libraries included.
 """
 
 from __future__ import annotations
@@ -36,6 +36,18 @@ class Cost:
     said: Any
 
 
+# A program's peak is at least the memory of the process that started it. So a small one starts it, however much is
+# held here.
+_LAUNCH: Final = """
+import json, os, subprocess, sys
+child = subprocess.Popen(sys.argv[2:])
+_, status, usage = os.wait4(child.pid, 0)
+cost = {"cpu_s": usage.ru_utime + usage.ru_stime, "peak_bytes": usage.ru_maxrss * 1024}
+os.write(int(sys.argv[1]), json.dumps(cost).encode())
+sys.exit(min(abs(os.waitstatus_to_exitcode(status)), 255))
+"""
+
+
 def run_measured(
     command: Sequence[str | Path], *, cwd: Path = ROOT, environment: Mapping[str, str] | None = None
 ) -> Cost:
@@ -46,14 +58,20 @@ def run_measured(
     """
     variables = {**os.environ, **(environment or {})}
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
-    with subprocess.Popen(list(map(str, command)), cwd=cwd, env=variables, stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        output = child.stdout.read()
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise subprocess.CalledProcessError(child.returncode, list(map(str, command)), output)
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, _last_line(output))
+    words = list(map(str, command))
+    read, write = os.pipe()
+    launched = [sys.executable, "-c", _LAUNCH, str(write), *words]
+    with open(read, encoding="utf-8") as told:
+        try:
+            done = subprocess.run(
+                launched, cwd=cwd, env=variables, stdout=subprocess.PIPE, pass_fds=[write], check=False
+            )
+        finally:
+            os.close(write)
+        usage = json.loads(told.read())
+    if done.returncode:
+        raise subprocess.CalledProcessError(done.returncode, words, done.stdout)
+    return Cost(usage["cpu_s"], usage["peak_bytes"], _last_line(done.stdout))
 
 
 def medians(costs: Sequence[Cost]) -> Cost:
