@@ -12,7 +12,7 @@ import numpy as np
 from ascend_sn._native.nesting import nest
 from ascend_sn.model.rows import Int64
 
-__all__ = ["NO_CALL", "Call", "CallTree", "Calls", "callers_of", "merged", "tree_of"]
+__all__ = ["NO_CALL", "Call", "CallTree", "Calls", "Paths", "callers_of", "merged", "tree_of"]
 
 NO_CALL: Final = -1
 
@@ -53,30 +53,18 @@ class Call:
 
 
 @dataclass(slots=True)
-class CallTree:
+class Paths:
     """Paths of calls, each behind the one that it is called from.
 
     Attributes:
         name: What is called.
         parent: Place of the path around it; NO_CALL for the outermost.
         depth: Number of paths around it.
-        calls: How many calls.
-        total_ns: With what they call.
-        self_ns: Without.
-        device_self_ns: Kernels that they launched themselves.
-        device_ns: With those of what they call.
-        longest: The longest call.
     """
 
     name: list[str] = field(default_factory=list)
     parent: list[int] = field(default_factory=list)
     depth: list[int] = field(default_factory=list)
-    calls: list[int] = field(default_factory=list)
-    total_ns: list[int] = field(default_factory=list)
-    self_ns: list[int] = field(default_factory=list)
-    device_self_ns: list[int] = field(default_factory=list)
-    device_ns: list[int] = field(default_factory=list)
-    longest: list[Call] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.name)
@@ -88,6 +76,27 @@ class CallTree:
             found.append(self.name[at])
             at = self.parent[at]
         return found[::-1]
+
+
+@dataclass(slots=True)
+class CallTree(Paths):
+    """Paths of calls, each behind the one that it is called from.
+
+    Attributes:
+        calls: How many calls.
+        total_ns: With what they call.
+        self_ns: Without.
+        device_self_ns: Kernels that they launched themselves.
+        device_ns: With those of what they call.
+        longest: The longest call.
+    """
+
+    calls: list[int] = field(default_factory=list)
+    total_ns: list[int] = field(default_factory=list)
+    self_ns: list[int] = field(default_factory=list)
+    device_self_ns: list[int] = field(default_factory=list)
+    device_ns: list[int] = field(default_factory=list)
+    longest: list[Call] = field(default_factory=list)
 
     def add(self, name: str, parent: int, figures: tuple[int, int, int, int, int], longest: Call) -> int:
         """Add a path and return its place; figures are calls, total, self, device self and device ns."""

@@ -4,43 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ascend_sn.analysis.call_tree import NO_CALL, CallTree
+from ascend_sn.analysis.call_tree import NO_CALL, CallTree, Paths
 
 __all__ = ["CallChanges", "call_changes"]
 
 
 @dataclass(slots=True)
-class CallChanges:
+class CallChanges(Paths):
     """Paths of two trees, each behind the one that it is called from, those that take longest in both first.
 
     Attributes:
-        name: What is called.
-        parent: Place of the path around it; NO_CALL for the outermost.
-        depth: Number of paths around it.
         base: Place in the tree of the baseline; NO_CALL where it has none.
         candidate: Place in the tree of the candidate; NO_CALL where it has none.
         base_ns: Time in the baseline, 0 where it has none.
         candidate_ns: Time in the candidate, 0 where it has none.
     """
 
-    name: list[str] = field(default_factory=list)
-    parent: list[int] = field(default_factory=list)
-    depth: list[int] = field(default_factory=list)
     base: list[int] = field(default_factory=list)
     candidate: list[int] = field(default_factory=list)
     base_ns: list[float] = field(default_factory=list)
     candidate_ns: list[float] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return len(self.name)
-
-    def names_above(self, at: int) -> list[str]:
-        """Return the names from the outermost call to the one at a place."""
-        found = []
-        while at != NO_CALL:
-            found.append(self.name[at])
-            at = self.parent[at]
-        return found[::-1]
 
 
 def call_changes(
