@@ -134,6 +134,8 @@ def _checked(rule: Rule, context: Context) -> list[Outcome]:
         return call_brought(lambda: list(rule.check(context)))
     except BroughtCodeError as error:
         raise UsageError(f"rule {rule.code} failed: {error}; repair it, or leave its file out") from error
+    except UsageError as error:
+        raise UsageError(f"rule {rule.code}: {error}") from error
 
 
 def _not_collected(rule: Rule, lacking: Lacking, facts: Facts) -> NotCollected:
@@ -198,11 +200,12 @@ def _text(rule: Rule, claim: Claim, part: TextPart) -> Message:
 
 
 def _severity(price: Price, general: Limits) -> Severity:
-    """Only a price makes a finding severe."""
-    ratio = 0.0 if price.gain is None else price.gain.expected_ratio
-    if ratio >= general["critical_from_ratio"]:
-        return "critical"
-    return "warning" if ratio >= general["warning_from_ratio"] else "info"
+    """Only a price makes a finding severe; a gain that is not sure counts one level less."""
+    if price.gain is None or price.gain.expected_ratio < general["warning_from_ratio"]:
+        return "info"
+    if price.gain.expected_ratio >= general["critical_from_ratio"]:
+        return "critical" if price.gain.is_sure else "warning"
+    return "warning" if price.gain.is_sure else "info"
 
 
 def _ranked(findings: Iterable[Finding], book: Rulebook) -> list[Finding]:

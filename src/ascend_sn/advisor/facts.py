@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cached_property, update_wrapper
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -12,6 +13,7 @@ import msgspec
 from ascend_sn.analysis import Missing, absence, worked_out
 from ascend_sn.analysis.registry import has_rows
 from ascend_sn.analysis.relations import Result, selected
+from ascend_sn.errors import UnknownNameError, UsageError
 from ascend_sn.store import Run
 
 if TYPE_CHECKING:
@@ -59,12 +61,19 @@ class Facts:
         """Return a result whole, or its rows for which `where` holds, in its own order; none where it is absent.
 
         Columns go to the fields of `row_type` (a msgspec Struct) by name.
+
+        Raises:
+            UnknownNameError: There is no such analysis, or it has no column of a field's name.
+            UsageError: A column holds what the field does not take, such as null.
         """
         if name not in self._rows:
             found = self._result(name)
             self._rows[name] = [] if isinstance(found, Missing) else found.shared()
         rows = self._rows[name]
-        return [msgspec.convert(row, row_type) for row in (rows if where is None else filter(where, rows))]
+        try:
+            return [msgspec.convert(row, row_type) for row in (rows if where is None else filter(where, rows))]
+        except msgspec.ValidationError as error:
+            raise _refused(name, rows[0], row_type, error) from error
 
     def rows_of(self, name: str, profile_id: int) -> list[Row]:
         """Return the rows of one profile of a result that grows with the operators and the profiles of a run."""
@@ -131,3 +140,12 @@ def asked_once(ask: Callable[Concatenate[Facts, _Given], _Found]) -> Callable[Co
 def rounded(value: float) -> int:
     """Round half away from zero, as the queries of the analyses do."""
     return int(value + 0.5) if value >= 0 else -int(0.5 - value)
+
+
+def _refused(name: str, row: Row, row_type: type[Any], error: msgspec.ValidationError) -> UsageError:
+    wanted = [field.encode_name for field in msgspec.structs.fields(row_type) if field.required]
+    for column in wanted:
+        if column not in row:
+            nearest = next(iter(get_close_matches(column, row, n=1)), None)
+            return UnknownNameError(f"column of {name}", column, tuple(row), nearest)
+    return UsageError(f"a row of {name} does not fit into {row_type.__name__}: {error}")

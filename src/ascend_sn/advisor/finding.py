@@ -114,6 +114,11 @@ class PricedGain(msgspec.Struct, frozen=True, kw_only=True):
     per: Per = "step"
     remarks: tuple[Message, ...] = ()
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether the step becomes no longer at any of the bounds."""
+        return self.low_ns >= 0
+
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """A pattern that costs time or puts the run at risk.
@@ -122,8 +127,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         id: The code, with `#2` and so on where a rule found more than one.
         code: The rule.
         topic: What it is about.
-        severity: From the expected gain: critical from 10 %, warning from 3 %, else info; a finding without a price
-            is info. Rules of risk set it themselves.
+        severity: From the expected gain: critical from 10 %, warning from 3 %, else info; one level less where the
+            step may become longer (`low_ns` below 0). A finding without a price is info. Rules of risk set it
+            themselves.
         grade: The rule's own ladder, where it has one.
         confidence: How far the gain can be trusted.
         title: The pattern, in a few words.

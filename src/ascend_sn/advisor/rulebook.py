@@ -14,9 +14,10 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Final, get_args
 
 from ascend_sn.advisor import rules
+from ascend_sn.advisor.finding import Effort, Topic
 from ascend_sn.advisor.rule import Rule
 from ascend_sn.errors import AscendSnError, BroughtCodeError, UnknownNameError, UsageError
 from ascend_sn.model.brought_code import call_brought
@@ -34,7 +35,8 @@ class Rulebook:
     """Rules by code; those of the user look after those of the package.
 
     Raises:
-        UsageError: A rule of the user has a code that is taken or no code, or lacks a text.
+        UsageError: A rule of the user has a code that is taken or no code, or lacks a text, or its topic or
+            effort is none of the known ones.
     """
 
     def __init__(self, own: Sequence[Rule] = ()) -> None:
@@ -92,6 +94,8 @@ def _module(place: str) -> ModuleType:
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise UsageError(f"{place}: no Python file; rules are written in a file that ends in .py")
+    if not path.is_file():
+        raise UsageError(f"{place}: no such file")
     module = module_from_spec(spec)
     sys.modules[name] = module  # classes of the file look up their annotations there
     try:
@@ -123,3 +127,6 @@ def _check(rule: Rule) -> None:
     lacking = [part for part in PARTS if not rule.texts.get(part)]
     if lacking:
         raise UsageError(f"rule {rule.code}: its texts lack {', '.join(lacking)}")
+    for field, given, known in (("topic", rule.topic, get_args(Topic)), ("effort", rule.effort, get_args(Effort))):
+        if given not in known:
+            raise UsageError(f"rule {rule.code}: its {field} is {given!r}, which is none of {', '.join(known)}")

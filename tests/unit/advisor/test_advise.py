@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.advisor import rules
 from ascend_sn.advisor.advise import advise
+from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule
 from ascend_sn.errors import UnknownNameError
 from ascend_sn.report.words.language import CODES, Language
 from tests.timeline import insert
@@ -20,6 +23,28 @@ from tests.unit.report.drawn import DrawnRun, nothing
 )
 def test_severity_follows_the_expected_gain(slow_ns: int, steps: int, severity: str) -> None:
     (finding,) = advised(training(slow_ns, steps=steps), "R-IMB-1").findings
+
+    assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("low_ns", "expected_ns", "severity"),
+    [
+        (0, 20, "critical"),
+        (-1, 20, "warning"),
+        (0, 5, "warning"),
+        (-1, 5, "info"),
+        (-1, 1, "info"),
+    ],
+)
+def test_a_gain_that_is_not_sure_counts_one_level_less(low_ns: int, expected_ns: int, severity: str) -> None:
+    def check(context: Context) -> Iterator[Claim]:
+        yield Claim(direct=DirectGain(low_ns, expected_ns, 2 * expected_ns, base_ns=100))
+
+    texts = dict.fromkeys(("title", "message", "advice", "verify", "why", "not-when"), "said")
+    rule = Rule("X-SURE-1", "sure", "host", "code", check, texts=texts)
+
+    (finding,) = advise(DrawnRun(training(0)), codes=["X-SURE-1"], rules=[rule]).findings
 
     assert finding.severity == severity
 

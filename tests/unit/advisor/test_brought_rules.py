@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from ascend_sn.advisor.rulebook import rules_of
+from ascend_sn.advisor.advise import advise
+from ascend_sn.advisor.rule import Claim, Context, Rule
+from ascend_sn.advisor.rulebook import PARTS, Rulebook, rules_of
 from ascend_sn.errors import BroughtCodeError, UsageError
 from ascend_sn.model.brought_code import call_brought
+from tests.unit.advisor.rules.test_straggler import training
+from tests.unit.report.drawn import DrawnRun
 
 SHY = "class Shy(Exception):\n    def __str__(self):\n        raise SystemExit\nraise Shy\n"
 FAILING = """
@@ -20,7 +26,7 @@ def check(context):
     return 1 / 0
 
 TEXTS = {part: "text" for part in ("title", "message", "advice", "verify", "why", "not-when")}
-RULES = (Rule("X-FAILS-1", "fails", "schedule", "code", check, texts=TEXTS),)
+RULES = (Rule("X-FAILS-1", "fails", "host", "code", check, texts=TEXTS),)
 """
 TRACE = '{"schemaVersion":1,"traceEvents":[{"ph":"X","name":"aten::mm","cat":"cpu_op","pid":1,"tid":1,"ts":1,"dur":5}]}'
 
@@ -50,6 +56,53 @@ def test_a_file_that_cannot_be_run_is_named_in_one_line(tmp_path: Path, text: st
     assert str(caught.value).replace(": maximum recursion depth exceeded while calling a Python object", "") == (
         f"{path}: cannot be used: {problem}"
     )
+
+
+def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"nowhere\.py: no such file$"):
+        rules_of([str(tmp_path / "nowhere.py")])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"topic": "schedule"},
+            "its topic is 'schedule', which is none of communication, memory, compute, host, data, ",
+        ),
+        ({"effort": "much"}, "its effort is 'much', which is none of config, code, model"),
+    ],
+)
+def test_a_word_that_is_none_of_ours_is_refused(given: dict[str, str], said: str) -> None:
+    texts = dict.fromkeys(PARTS, "text")
+    rule = Rule("X-WORD-1", "word", "host", "code", lambda context: (), texts=texts)
+
+    with pytest.raises(UsageError, match=f"rule X-WORD-1: {said}"):
+        Rulebook([msgspec.structs.replace(rule, **given)])
+
+
+@pytest.mark.parametrize(
+    ("analysis", "said"),
+    [
+        ("step_breakdwn", "unknown analysis 'step_breakdwn'; did you mean 'step_breakdown'?"),
+        ("step_breakdown", "unknown column of step_breakdown 'window'; did you mean 'window_ns'?"),
+    ],
+)
+def test_a_name_that_a_rule_has_wrong_is_named_with_the_rule(analysis: str, said: str) -> None:
+    def check(context: Context) -> Iterator[Claim]:
+        context.facts.rows(analysis, Wrong)
+        yield Claim()
+
+    rule = Rule("X-NAME-1", "name", "host", "code", check, texts=dict.fromkeys(PARTS, "text"))
+
+    with pytest.raises(UsageError) as caught:
+        advise(DrawnRun(training(0)), codes=["X-NAME-1"], rules=[rule])
+
+    assert str(caught.value) == f"rule X-NAME-1: {said}"
+
+
+class Wrong(msgspec.Struct):
+    window: int
 
 
 def test_an_interrupt_stays_one() -> None:

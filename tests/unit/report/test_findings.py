@@ -7,6 +7,7 @@ from io import StringIO
 from typing import get_args
 
 import pytest
+from msgspec.structs import replace
 
 from ascend_sn.advisor import rules
 from ascend_sn.advisor.thresholds import Thresholds
@@ -133,3 +134,16 @@ def test_a_gain_that_may_be_a_loss_is_not_promised() -> None:
         "Gain: 13.0 ms per step (8.0 %) expected, but none is sure: from 109 ms longer to 60.0 ms shorter, "
         "confidence low."
     )
+
+
+def test_the_short_gain_of_the_html_says_that_none_is_sure() -> None:
+    unsure = Gain(
+        low_ns=-5 * MS, expected_ns=13 * MS, high_ns=60 * MS, low_ratio=-0.05, expected_ratio=0.13, high_ratio=0.6,
+        base_ns=100 * MS, method="replay",
+    )  # fmt: skip
+    document = assemble(DrawnRun(training(20 * MS, steps=9)), Language.load("en"))
+    (row, *_) = (one for one in document.findings.rows if one.gain is not None)
+    findings = replace(document.findings, rows=[replace(row, gain=unsure)])
+    page = html_text(replace(document, findings=findings), Language.load("en"), View())
+
+    assert "13.0 ms (13 %), not sure" in page

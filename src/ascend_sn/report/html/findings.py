@@ -79,7 +79,8 @@ def _gain(finding: FindingEntry, language: Language) -> str:
     """The expected gain in a few characters; what is at stake where there is no price."""
     if finding.gain is not None:
         per = "" if finding.gain.per == "step" else " / " + language.text(f"per.{finding.gain.per}")
-        return f"{duration_text(finding.gain.expected_ns)} ({percent_text(finding.gain.expected_ratio)}){per}"
+        unsure = ", " + language.text("gain.not-sure") if finding.gain.low_ns < 0 < finding.gain.expected_ns else ""
+        return f"{duration_text(finding.gain.expected_ns)} ({percent_text(finding.gain.expected_ratio)}){per}{unsure}"
     return "-" if finding.at_stake_ns is None else f"\u2264 {duration_text(finding.at_stake_ns)}"
 
 

@@ -21,6 +21,7 @@ export function gainText(gain: Gain, confidence: string): string {
     confidence: named("confidence", confidence),
   };
   if (gain.expected_ns < 0) return t("gain.cost", params);
+  if (gain.low_ns < 0) return t("gain.unsure", { ...params, longer: quantityText(-gain.low_ns, "ns") });
   return params.low === params.high ? t("gain.exact", params) : t("gain.range", params);
 }
 
