@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.analysis.ranks.stragglers import combined_stragglers
 from ascend_sn.analysis.registry import settled_once
 from ascend_sn.analysis.relations import Result, keep_columns, listed, selected
-from ascend_sn.analysis.stragglers import combined_stragglers
 from benchmarks.cluster_faults import parsed_faults
 from benchmarks.cluster_program import Model
 from benchmarks.cluster_shape import KINDS, Int64, Shape

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.viewing import await_that, viewing, visited
 from tests.shared_data import requires_shared, shared_path
-from tests.unit.analysis.test_call_paths import drawn
+from tests.unit.analysis.host.test_call_paths import drawn
 from tests.unit.analysis.traces import Row, database
 from tests.unit.insight.drawn_runs import write_run
 from tests.unit.insight.test_call_changes import slower

@@ -11,7 +11,7 @@ import pytest
 
 from ascend_sn.advisor.advise import advise
 from ascend_sn.advisor.finding import Finding
-from ascend_sn.analysis.memory_leak import memory_leak
+from ascend_sn.analysis.memory.memory_leak import memory_leak
 from ascend_sn.store import open_run
 from tests.integration.growing_training import BLOCK
 

@@ -51,7 +51,7 @@ def operators_fused(graph: StepGraph, profile_id: int, matches: Sequence[Int64])
     """
     import numpy as np
 
-    from ascend_sn.analysis.op_flops import family_of
+    from ascend_sn.analysis.kernels.op_flops import family_of
     from ascend_sn.replay import Where, fused
 
     nodes, tasks = graph.nodes, graph.tasks

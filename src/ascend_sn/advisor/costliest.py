@@ -13,7 +13,7 @@ from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.finding import Location, SliceRow, Topic
 from ascend_sn.advisor.rule import Claim, Slices
 from ascend_sn.analysis.activity import COMPUTE, activities
-from ascend_sn.analysis.host_calls import classify_calls
+from ascend_sn.analysis.host.host_calls import classify_calls
 
 __all__ = ["located"]
 

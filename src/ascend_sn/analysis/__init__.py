@@ -11,63 +11,75 @@ from difflib import get_close_matches
 from duckdb import DuckDBPyRelation
 
 from ascend_sn._native.memory import release_free
-from ascend_sn.analysis import (
-    affinity_matches as _affinity_matches,
-    allocator_cost as _allocator_cost,
-    alpha_beta as _alpha_beta,
-    call_paths as _call_paths,
+from ascend_sn.analysis.capture import (
     capture_differences as _capture_differences,
     clock_offsets as _clock_offsets,
+    data_quality as _data_quality,
+    profiler_overhead as _profiler_overhead,
+    rank_presence as _rank_presence,
+)
+from ascend_sn.analysis.communication import (
+    alpha_beta as _alpha_beta,
     collective_parts as _collective_parts,
     communication_grade as _communication_grade,
     communication_summary as _communication_summary,
-    copies as _copies,
-    core_types as _core_types,
-    data_quality as _data_quality,
-    exported_steps as _exported_steps,
-    format_waste as _format_waste,
-    fragmentation as _fragmentation,
+    link_matrix as _link_matrix,
+    overlap_contention as _overlap_contention,
+)
+from ascend_sn.analysis.host import (
+    call_paths as _call_paths,
     free_time_causes as _free_time_causes,
-    frequency as _frequency,
-    fusion_candidates as _fusion_candidates,
     host_pauses as _host_pauses,
-    inference_latency as _inference_latency,
-    input_pipeline as _input_pipeline,
-    kernel_shapes as _kernel_shapes,
-    kernel_statistics as _kernel_statistics,
     launch_queue as _launch_queue,
     launch_statistics as _launch_statistics,
+    operator_statistics as _operator_statistics,
+)
+from ascend_sn.analysis.kernels import (
+    affinity_matches as _affinity_matches,
+    copies as _copies,
+    core_types as _core_types,
+    format_waste as _format_waste,
+    frequency as _frequency,
+    fusion_candidates as _fusion_candidates,
+    kernel_shapes as _kernel_shapes,
+    kernel_statistics as _kernel_statistics,
+    mfu as _mfu,
+    roofline as _roofline,
+    slow_instances as _slow_instances,
+    utilisation_map as _utilisation_map,
+)
+from ascend_sn.analysis.memory import (
+    allocator_cost as _allocator_cost,
+    fragmentation as _fragmentation,
     leak_sites as _leak_sites,
-    link_matrix as _link_matrix,
     memory_at_peak as _memory_at_peak,
     memory_breakdown as _memory_breakdown,
     memory_by_operator as _memory_by_operator,
     memory_leak as _memory_leak,
     memory_peak as _memory_peak,
-    mfu as _mfu,
-    module_tree as _module_tree,
-    operator_statistics as _operator_statistics,
-    overlap_contention as _overlap_contention,
-    pipeline_bubble as _pipeline_bubble,
-    profiler_overhead as _profiler_overhead,
-    rank_pairs as _rank_pairs,
-    rank_presence as _rank_presence,
-    rank_waits as _rank_waits,
-    roofline as _roofline,
-    slow_instances as _slow_instances,
-    stage_imbalance as _stage_imbalance,
     static_memory as _static_memory,
+    temporary_churn as _temporary_churn,
+)
+from ascend_sn.analysis.ranks import (
+    pipeline_bubble as _pipeline_bubble,
+    rank_pairs as _rank_pairs,
+    rank_waits as _rank_waits,
+    stage_imbalance as _stage_imbalance,
+    stragglers as _stragglers,
+)
+from ascend_sn.analysis.registry import Analysis, Missing, evaluate, is_summarised, missing_needs
+from ascend_sn.analysis.relations import Result
+from ascend_sn.analysis.steps import (
+    exported_steps as _exported_steps,
+    inference_latency as _inference_latency,
+    input_pipeline as _input_pipeline,
+    module_tree as _module_tree,
     step_breakdown as _step_breakdown,
     step_jitter as _step_jitter,
     step_phases as _step_phases,
     step_work as _step_work,
-    stragglers as _stragglers,
-    temporary_churn as _temporary_churn,
     throughput_sweep as _throughput_sweep,
-    utilisation_map as _utilisation_map,
 )
-from ascend_sn.analysis.registry import Analysis, Missing, evaluate, is_summarised, missing_needs
-from ascend_sn.analysis.relations import Result
 from ascend_sn.errors import NotCollectedError, UnknownNameError
 from ascend_sn.store import Run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from ascend_sn.analysis.chosen_profiles import LOOKED_INTO, chosen_profiles
+from ascend_sn.analysis.ranks.chosen_profiles import LOOKED_INTO, chosen_profiles
 from ascend_sn.analysis.summaries import summarise
 from ascend_sn.store import Location, Run
 from ascend_sn.store.ingest import Progress

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ascend_sn.analysis.call_tree import NO_CALL, CallTree, Paths
+from ascend_sn.analysis.host.call_tree import NO_CALL, CallTree, Paths
 
 __all__ = ["CallChanges", "call_changes"]
 

@@ -11,8 +11,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ascend_sn.analysis import absence
-from ascend_sn.analysis.call_paths import ANALYSIS, BETWEEN
-from ascend_sn.analysis.call_tree import NO_CALL, CallTree
+from ascend_sn.analysis.host.call_paths import ANALYSIS, BETWEEN
+from ascend_sn.analysis.host.call_tree import NO_CALL, CallTree
 from ascend_sn.compare.call_changes import CallChanges, call_changes
 from ascend_sn.insight.answers import ApiError, answer, integer, parameter
 from ascend_sn.insight.call_paths import Longest, longest_of

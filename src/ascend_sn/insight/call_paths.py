@@ -12,8 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ascend_sn.analysis import absence
-from ascend_sn.analysis.call_paths import ANALYSIS, BETWEEN
-from ascend_sn.analysis.call_tree import Call, CallTree
+from ascend_sn.analysis.host.call_paths import ANALYSIS, BETWEEN
+from ascend_sn.analysis.host.call_tree import Call, CallTree
 from ascend_sn.insight.answers import ApiError, answer, integer, parameter
 from ascend_sn.insight.call_trees import Above, Found, Trees, asked_calls, inside_of, kept_places
 from ascend_sn.insight.runs import OpenRun, Served

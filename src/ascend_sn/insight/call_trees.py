@@ -10,8 +10,8 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 from starlette.requests import Request
 
-from ascend_sn.analysis.call_paths import call_tree_of
-from ascend_sn.analysis.call_tree import NO_CALL, CallTree, callers_of, merged
+from ascend_sn.analysis.host.call_paths import call_tree_of
+from ascend_sn.analysis.host.call_tree import NO_CALL, CallTree, callers_of, merged
 from ascend_sn.insight.answers import integer
 from ascend_sn.insight.runs import OpenRun
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ascend_sn.analysis import worked_out
-from ascend_sn.analysis.memory_moment import Segment, live_blocks, pool_segments
+from ascend_sn.analysis.memory.memory_moment import Segment, live_blocks, pool_segments
 from ascend_sn.analysis.registry import Missing, Need, missing_needs
 from ascend_sn.insight.answers import ApiError, answer, integer, parameter
 from ascend_sn.insight.tables_answer import RunTables

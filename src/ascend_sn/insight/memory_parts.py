@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ascend_sn.analysis.memory_breakdown import memory_part_curves
+from ascend_sn.analysis.memory.memory_breakdown import memory_part_curves
 from ascend_sn.insight.answers import ApiError, answer, integer, parameter
 from ascend_sn.insight.tables_answer import RunTables
 from ascend_sn.store import Run

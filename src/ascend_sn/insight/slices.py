@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ascend_sn.analysis.inference_latency import Divided, divided_requests
+from ascend_sn.analysis.steps.inference_latency import Divided, divided_requests
 from ascend_sn.errors import UnknownNameError
 from ascend_sn.insight.answers import ApiError, answer, exact, integer, parameter
 from ascend_sn.insight.asked import track_of

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ascend_sn.analysis.memory.static_memory import static_memory_curve
 from ascend_sn.analysis.registry import Need, missing_needs
-from ascend_sn.analysis.static_memory import static_memory_curve
 from ascend_sn.insight.answers import ApiError, answer, integer, parameter
 from ascend_sn.insight.tables_answer import RunTables
 from ascend_sn.store import Run

@@ -10,8 +10,8 @@ import numpy as np
 from duckdb import DuckDBPyConnection
 from msgspec.structs import asdict
 
-from ascend_sn.analysis.host_calls import class_of_call
-from ascend_sn.analysis.pipeline_stages import stages_of_profiles
+from ascend_sn.analysis.host.host_calls import class_of_call
+from ascend_sn.analysis.ranks.pipeline_stages import stages_of_profiles
 from ascend_sn.model.rows import Int64
 from ascend_sn.replay.absent_members import held_by, members_of_groups
 from ascend_sn.replay.blocking import guessed_waits, joins

@@ -10,7 +10,7 @@ import msgspec
 from duckdb import DuckDBPyConnection
 from msgspec.structs import replace
 
-from ascend_sn.analysis.clock_offsets import offsets_between
+from ascend_sn.analysis.capture.clock_offsets import offsets_between
 from ascend_sn.replay.jobs import jobs
 from ascend_sn.replay.point_to_point import BATCHED, ONE_WAY
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from ascend_sn.analysis.op_flops import family_of
+from ascend_sn.analysis.kernels.op_flops import family_of
 from ascend_sn.analysis.shapes import plain_dtypes
 from ascend_sn.model.rows import Int64
 from ascend_sn.replay.edits import Scale, SetDur

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 from msgspec.structs import replace
 
-from ascend_sn.analysis.host_calls import class_of_call
+from ascend_sn.analysis.host.host_calls import class_of_call
 from ascend_sn.model.rows import Bool, Int64, Text
 from ascend_sn.replay.choose import HOST_KINDS, Window
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ascend_sn.analysis.rank_presence import ANALYSIS
+from ascend_sn.analysis.capture.rank_presence import ANALYSIS
 from ascend_sn.analysis.registry import evaluate
 from tests.timeline import empty_tables, insert
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ascend_sn.analysis.call_paths import call_tree_of
-from ascend_sn.analysis.call_tree import CallTree
+from ascend_sn.analysis.host.call_paths import call_tree_of
+from ascend_sn.analysis.host.call_tree import CallTree
 from ascend_sn.compare.call_changes import CallChanges, call_changes
 from tests.unit.analysis.traces import Row, database, kernel, numbered, operator
 

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from ascend_sn.insight.app import application
 from ascend_sn.insight.runs import Served
 from ascend_sn.store.input import Input
-from tests.unit.analysis.test_call_paths import drawn
+from tests.unit.analysis.host.test_call_paths import drawn
 from tests.unit.analysis.traces import Row, database
 from tests.unit.insight.drawn_runs import NoDocuments, write_run
 

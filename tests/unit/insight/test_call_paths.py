@@ -9,7 +9,7 @@ import pytest
 
 from ascend_sn.insight.call_trees import PATHS_AT_MOST
 from tests.timeline import empty_tables, insert
-from tests.unit.analysis.test_call_paths import drawn
+from tests.unit.analysis.host.test_call_paths import drawn
 from tests.unit.analysis.traces import Row, database, numbered, operator
 from tests.unit.insight.drawn_runs import ApiClient, client_of
 from tests.unit.report.drawn import add_rank

@@ -6,7 +6,7 @@ from unittest import mock
 
 from hypothesis import given, settings, strategies as st
 
-from ascend_sn.analysis.step_breakdown import step_breakdown
+from ascend_sn.analysis.steps.step_breakdown import step_breakdown
 from ascend_sn.insight import class_lanes as module
 from ascend_sn.insight.class_lanes import class_lanes
 from tests.timeline import timeline

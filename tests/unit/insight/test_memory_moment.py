@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.timeline import empty_tables, insert
-from tests.unit.analysis.test_memory_moment import recorded
+from tests.unit.analysis.memory.test_memory_moment import recorded
 from tests.unit.insight.drawn_runs import ApiClient, client_of
 from tests.unit.report.drawn import add_rank
 

@@ -6,7 +6,7 @@ import pytest
 
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.median_step import median_steps
-from ascend_sn.analysis.chosen_profiles import chosen_profiles
+from ascend_sn.analysis.ranks.chosen_profiles import chosen_profiles
 from ascend_sn.report.assemble.cluster import CLUSTER_FROM, cluster_section
 from ascend_sn.report.documents.cluster import Cluster
 from ascend_sn.report.documents.views import View

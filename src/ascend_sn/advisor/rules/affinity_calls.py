@@ -125,7 +125,7 @@ def _claim(context: Context, step: MedianStep, match: _Match, longer: str | None
 
 
 def _sequence_fused(graph: StepGraph, *, facts: Facts, match: _Match) -> Transform | Unpriced:
-    from ascend_sn.analysis.affinity_matches import matched_operators
+    from ascend_sn.analysis.kernels.affinity_matches import matched_operators
 
     return operators_fused(graph, match.profile_id, matched_operators(facts.run.db, match.profile_id, match.api))
 

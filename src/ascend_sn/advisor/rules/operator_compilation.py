@@ -100,7 +100,7 @@ def check(context: Context) -> Iterator[Claim]:
 
 
 def _compiled(context: Context) -> list[_Compiled]:
-    from ascend_sn.analysis.host_calls import classify_calls
+    from ascend_sn.analysis.host.host_calls import classify_calls
 
     facts, warm_up = context.facts, context.limits["warm_up_step_count"]
     calls: dict[int, list[_Call]] = {}

@@ -12,7 +12,7 @@ from ascend_sn.advisor.communication_changes import transits_scaled
 from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
-from ascend_sn.analysis.link_matrix import shared_rank
+from ascend_sn.analysis.communication.link_matrix import shared_rank
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced

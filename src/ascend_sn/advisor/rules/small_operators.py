@@ -94,7 +94,7 @@ def _reason(context: Context, step: MedianStep, small: SmallKernels) -> Message 
 
 
 def _fused(graph: StepGraph, *, facts: Facts, profile_id: int) -> Transform | Unpriced:
-    from ascend_sn.analysis.fusion_candidates import fusion_instances
+    from ascend_sn.analysis.kernels.fusion_candidates import fusion_instances
 
     instances: dict[tuple[str, int], list[int]] = {}
     for row in fusion_instances(facts.run.db).dicts():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ascend_sn.analysis.link_matrix import shared_rank
+from ascend_sn.analysis.communication.link_matrix import shared_rank
 from ascend_sn.report.documents.cluster import Cluster, ClusterRank, Spread
 from ascend_sn.report.documents.views import View
 from ascend_sn.report.tables.text import TextTable, columns_of, share_cell, text_table

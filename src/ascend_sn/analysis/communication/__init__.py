@@ -1,0 +1,1 @@
+"""What collectives and links do: waiting, transfer, bandwidth, overlap with compute."""

@@ -1,0 +1,1 @@
+"""What the host does: calls, launches, pauses, and why the device was free."""

@@ -1,0 +1,1 @@
+"""What the device does: kernels by type, shape, unit and roof, and what could be fused or spared."""

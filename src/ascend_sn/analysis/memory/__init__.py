@@ -1,0 +1,1 @@
+"""Who holds memory: peaks, owners, leaks, fragments."""

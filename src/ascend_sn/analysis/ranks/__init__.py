@@ -1,0 +1,1 @@
+"""How ranks differ: stragglers, waits, pairs, pipeline stages."""
