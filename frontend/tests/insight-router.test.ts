@@ -9,9 +9,14 @@ beforeAll(async () => {
 });
 
 test("a page and its parameters are read from the address", () => {
-  expect(router.parsed("#/timeline?run=a&t0=5")).toEqual({ page: "timeline", given: { run: "a", t0: "5" } });
-  expect(router.parsed("")).toEqual({ page: "overview", given: {} });
-  expect(router.parsed("#/nowhere?x=1").page).toBe("overview");
+  expect(router.parsed("#/timeline?run=a&t0=5")).toEqual({ page: "timeline", unknown: null, given: { run: "a", t0: "5" } });
+  expect(router.parsed("")).toEqual({ page: "overview", unknown: null, given: {} });
+});
+
+test("what names no page is told apart from naming none", () => {
+  expect(router.parsed("#/nowhere?run=b").unknown).toBe("nowhere");
+  expect(router.parsed("#/Memory").unknown).toBe("Memory");
+  expect(router.parsed("#/?run=b").unknown).toBeNull();
 });
 
 test("an address keeps the run and leaves out what is empty", () => {

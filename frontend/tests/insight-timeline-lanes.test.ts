@@ -3,7 +3,7 @@ import type { Profile, Side, Track } from "../src/insight/api/timeline";
 import type { Block } from "../src/insight/api/viewport";
 import { itemAt, itemsIn, nearestItem } from "../src/insight/timeline/hit";
 import { Loader, type Shown, nextJob, stale } from "../src/insight/timeline/loader";
-import { added, covered, pieceOf, segmentsOf } from "../src/insight/timeline/pieces";
+import { added, covered, pieceOf, reached, segmentsOf } from "../src/insight/timeline/pieces";
 import { moveTo, placesOf, runShift } from "../src/insight/timeline/places";
 import { COUNTER, HEADING, ROW, foldedAtFirst, rowsBetween, treeOf } from "../src/insight/timeline/tree";
 
@@ -91,6 +91,16 @@ describe("pieces of a lane", () => {
     const parts = segmentsOf([coarse, fine], { from: 50, to: 150 }, 1);
 
     expect(parts.map((part) => [part.from, part.to, part.piece === fine])).toEqual([[50, 100, true], [100, 150, false]]);
+  });
+
+  it("reach a window when they know all of it, however coarsely", () => {
+    const next = pieceOf({ from: 100, to: 130 }, 1, []);
+
+    expect(reached([], { from: 0, to: 1 })).toBe(false);
+    expect(reached([coarse], { from: 400, to: 401 })).toBe(true);
+    expect(reached([next, fine], { from: 50, to: 130 })).toBe(true);
+    expect(reached([next, fine], { from: 50, to: 131 })).toBe(false);
+    expect(reached([next], { from: 90, to: 110 })).toBe(false);
   });
 
   it("replace what they make needless, and the whole of the lane stays", () => {

@@ -18,6 +18,7 @@ from ascend_sn.report.documents.run import Document
 from ascend_sn.report.documents.views import Selection
 from ascend_sn.report.health_page import doctor_document, write_health
 from ascend_sn.report.words.language import Language
+from ascend_sn.report.words.wording import subject_text
 from tests.timeline import insert, timeline
 from tests.unit.report.drawn import DrawnRun, add_rank, drawn_document, nothing, two_ranks
 
@@ -190,6 +191,26 @@ def test_a_run_of_a_thousand_ranks_stays_small() -> None:
     assert len(document.breakdown.ranks) == 1000
     assert len(document.steps.rows) == 1000
     assert document.steps.step_count == 2000
+    assert document.steps.job_step_count == 2
+
+
+@pytest.mark.parametrize(
+    ("rank_1", "count"),
+    [("11112222", 2), ("33334444", 4), ("........", 2)],
+    ids=["the same steps", "other steps", "no step"],
+)
+def test_a_step_that_several_ranks_took_is_one_step_of_the_job(rank_1: str, count: int) -> None:
+    db = timeline(f"""
+        r0 step |11112222|
+        r1 step |{rank_1}|
+        r0 s1   |AAA.AAA.|
+        r1 s1   |AAA.AAA.|
+    """)
+
+    document = assemble(DrawnRun(db), ENGLISH)
+
+    assert document.steps.job_step_count == count
+    assert f"{count} steps" in subject_text(document, ENGLISH)
 
 
 def test_doctor_lists_what_lowers_the_score_with_its_share() -> None:

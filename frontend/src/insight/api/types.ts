@@ -269,7 +269,7 @@ export interface Document {
   verdict: Statement[];
   health: Health;
   profiles: Profile[];
-  steps: Section & { step_count?: number; inferred_count?: number };
+  steps: Section & { step_count?: number; job_step_count?: number; inferred_count?: number };
   breakdown: Section & { scope?: string; ranks?: MedianStep[]; phases?: Phases[] };
   operators: Section & { kernel_calls?: number | null; operator_calls?: number | null; kernel_type_count?: number; operator_count?: number };
   communication: Section & { total?: Operation | null; operations?: Operation[]; grades?: Grade[]; link_count?: number };

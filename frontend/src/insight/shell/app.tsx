@@ -13,6 +13,7 @@ import { TimelinePage } from "../timeline/page";
 import { Header } from "./header";
 import { Help } from "./help";
 import { type Binding, bind, helpIsOpen } from "./keys";
+import { NoPage } from "./no-page";
 import { Notice } from "./notice";
 import type { PageProps } from "./page-props";
 import { type PageName, go, route } from "./router";
@@ -52,16 +53,16 @@ const BINDINGS: Binding[] = [
 
 export function App() {
   useEffect(() => bind(BINDINGS), []);
-  const { page } = route.value;
+  const { page, unknown } = route.value;
   const run = currentRun.value;
   useEffect(() => {
-    document.title = `${t(`page.${page}`)}${run ? ` \u00b7 ${run.name}` : ""} \u00b7 ascend-sn`;
+    document.title = `${unknown === null ? t(`page.${page}`) : t("no-page.title")}${run ? ` \u00b7 ${run.name}` : ""} \u00b7 ascend-sn`;
   });
   return (
     <>
       <Header />
       {lost.value && <Notice error={lost.value} again={() => void followSession()} />}
-      <Content key={`${page} ${run?.id ?? ""}`} />
+      {unknown === null ? <Content key={`${page} ${run?.id ?? ""}`} /> : <NoPage named={unknown} />}
       <Help />
     </>
   );

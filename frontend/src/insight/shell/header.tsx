@@ -2,8 +2,8 @@
 
 import { useDocument } from "../api/document";
 import { helpIsOpen } from "./keys";
-import { PAGES, change, href, route } from "./router";
-import { currentRun, session } from "./session";
+import { change, href, route } from "./router";
+import { currentRun, offeredPages, session } from "./session";
 import { language, nextLanguage, nextTheme, theme } from "./settings";
 import { t } from "./words";
 
@@ -20,8 +20,8 @@ export function Header() {
         {runs.length > 1 ? <RunSwitch /> : <span class="run-name">{runs[0]?.name ?? ""}</span>}
       </div>
       <nav aria-label={t("shell.pages")}>
-        {PAGES.filter((page) => page !== "compare" || runs.length > 1 || session.value?.history).map((page) => (
-          <a key={page} href={href(page)} aria-current={route.value.page === page ? "page" : undefined}>
+        {offeredPages.value.map((page) => (
+          <a key={page} href={href(page)} aria-current={route.value.unknown === null && route.value.page === page ? "page" : undefined}>
             {t(`page.${page}`)}
           </a>
         ))}

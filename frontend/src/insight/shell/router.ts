@@ -10,6 +10,8 @@ export type Changes = Readonly<Record<string, string | number | boolean | null |
 
 export interface Route {
   page: PageName;
+  /** What the address names instead of a page; null where it names one, or nothing. */
+  unknown: string | null;
   /** Parameters by name, `run` among them. */
   given: Given;
 }
@@ -27,8 +29,8 @@ export function startRouter(): void {
 
 export function parsed(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
-  const page = PAGES.find((one) => one === path) ?? "overview";
-  return { page, given: Object.fromEntries(new URLSearchParams(query)) };
+  const page = PAGES.find((one) => one === path);
+  return { page: page ?? "overview", unknown: page || path === "" ? null : path, given: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 /** Address of a page; the run stays unless another is given. */

@@ -2,7 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { ApiError, getJson } from "../api/client";
-import { chosenRun } from "./router";
+import { PAGES, chosenRun } from "./router";
 
 export interface Run {
   id: string;
@@ -31,6 +31,11 @@ export const currentRun = computed<Run | null>(() => {
   const runs = session.value?.runs ?? [];
   return runs.find((run) => run.id === chosenRun.value) ?? runs[0] ?? null;
 });
+
+/** Pages that show something: a comparison takes two runs, or a history. */
+export const offeredPages = computed(() =>
+  PAGES.filter((page) => page !== "compare" || (session.value?.runs.length ?? 0) > 1 || session.value?.history),
+);
 
 export async function followSession(): Promise<void> {
   let pause = PAUSE_MS;

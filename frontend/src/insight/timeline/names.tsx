@@ -2,9 +2,9 @@
 
 import { t } from "../shell/words";
 import { axisOf, exactText } from "./axis";
+import { AXIS, MINI, TOP } from "./bands";
 import { Icon, Tool } from "./icons";
 import type { Controls } from "./controls";
-import { AXIS, MINI, TOP } from "./stage";
 import { type HeadingRow, type LaneRow, type Row, SHALLOW, rowsBetween } from "./tree";
 
 const STICKY = 22;

@@ -2,16 +2,32 @@
 
 import { quantityText } from "../../text/quantities";
 import type { Link } from "../api/timeline";
+import { AXIS, MINI, TOP } from "./bands";
 import { type Flag, labelsOf } from "./mark-labels";
 import type { Model, Pick } from "./model";
-import { type Look, chosenRect } from "./paint";
+import { type Look, type Strip, chosenRect } from "./paint";
 import { lengthOf, timeOf, xOf } from "./scale";
-import { AXIS, MINI, type Stage, TOP } from "./stage";
-import { type HeadingRow, type LaneRow, headingsOf } from "./tree";
+import { type HeadingRow, type LaneRow, type Row, headingsOf } from "./tree";
 
 const LINKS_AT_MOST = 64;
 /** Height of labels on the axis: over the text of its ticks. */
 const TAG = MINI + AXIS / 2 - 1;
+
+export interface Box {
+  x0: number;
+  y0: number;
+  x1: number;
+  y1: number;
+}
+
+/** Where rows stand on the canvas, and what is being pointed at or drawn with the pointer. */
+export interface Placing {
+  /** The box that is being drawn, from the corner of the canvas. */
+  readonly box: Box | null;
+  readonly pointer: { x: number; y: number } | null;
+  topOf(row: Row, pinned: boolean): number;
+  stripOf(row: LaneRow | HeadingRow, top: number): Strip;
+}
 
 interface Point {
   left: number;
@@ -21,7 +37,7 @@ interface Point {
   exact: boolean;
 }
 
-export function drawOverlay(context: CanvasRenderingContext2D, stage: Stage, model: Model, look: Look): void {
+export function drawOverlay(context: CanvasRenderingContext2D, placing: Placing, model: Model, look: Look): void {
   const width = model.width.peek();
   const height = model.height.peek() + TOP;
   context.clearRect(0, 0, width, height);
@@ -32,11 +48,11 @@ export function drawOverlay(context: CanvasRenderingContext2D, stage: Stage, mod
   context.beginPath();
   context.rect(0, TOP, width, height - TOP);
   context.clip();
-  chosen(context, stage, model, look);
-  hover(context, stage, model, look);
+  chosen(context, placing, model, look);
+  hover(context, placing, model, look);
   context.restore();
-  cursor(context, stage, model, look, width, height);
-  if (stage.box) box(context, stage, look);
+  cursor(context, placing, model, look, width, height);
+  if (placing.box) box(context, placing, look);
 }
 
 function window(context: CanvasRenderingContext2D, model: Model, look: Look, width: number): void {
@@ -108,24 +124,24 @@ function marks(context: CanvasRenderingContext2D, model: Model, look: Look, widt
   }
 }
 
-function chosen(context: CanvasRenderingContext2D, stage: Stage, model: Model, look: Look): void {
+function chosen(context: CanvasRenderingContext2D, placing: Placing, model: Model, look: Look): void {
   const base = model.base.peek();
-  if (base) outline(context, stage, model, base, look, look.accent);
+  if (base) outline(context, placing, model, base, look, look.accent);
   const pick = model.pick.peek();
   if (!pick) return;
-  outline(context, stage, model, pick, look, look.ink);
-  const from = pointOf(stage, model, pick);
+  outline(context, placing, model, pick, look, look.ink);
+  const from = pointOf(placing, model, pick);
   if (!from) return;
   for (const link of (model.detail.peek()?.links ?? []).slice(0, LINKS_AT_MOST)) {
-    const to = pointOf(stage, model, { run: pick.run, ref: link.ref });
+    const to = pointOf(placing, model, { run: pick.run, ref: link.ref });
     if (to) arrow(context, look, from, to, link);
   }
 }
 
-function outline(context: CanvasRenderingContext2D, stage: Stage, model: Model, pick: Pick, look: Look, colour: string): void {
+function outline(context: CanvasRenderingContext2D, placing: Placing, model: Model, pick: Pick, look: Look, colour: string): void {
   const row = laneRow(model, model.laneOf(pick));
   if (!row || pick.ref.depth >= row.row.depths) return;
-  const place = chosenRect(pick.ref.start, pick.ref.dur, pick.ref.depth, stage.stripOf(row.row, stage.topOf(row.row, row.pinned)));
+  const place = chosenRect(pick.ref.start, pick.ref.dur, pick.ref.depth, placing.stripOf(row.row, placing.topOf(row.row, row.pinned)));
   if (hiddenByPins(model, place.y, row.pinned)) return;
   context.lineWidth = 4;
   context.strokeStyle = look.card;
@@ -170,12 +186,12 @@ function arrow(context: CanvasRenderingContext2D, look: Look, from: Point, to: P
   context.fill();
 }
 
-function hover(context: CanvasRenderingContext2D, stage: Stage, model: Model, look: Look): void {
+function hover(context: CanvasRenderingContext2D, placing: Placing, model: Model, look: Look): void {
   const at = model.hover.peek();
   if (!at) return;
   const found = laneRow(model, at.lane.id);
   if (!found) return;
-  const strip = stage.stripOf(found.row, stage.topOf(found.row, found.pinned));
+  const strip = placing.stripOf(found.row, placing.topOf(found.row, found.pinned));
   const place = chosenRect(at.item.start, at.item.end - at.item.start, at.item.depth, strip);
   context.strokeStyle = look.ink;
   context.lineWidth = 1.5;
@@ -183,8 +199,8 @@ function hover(context: CanvasRenderingContext2D, stage: Stage, model: Model, lo
   context.lineWidth = 1;
 }
 
-function cursor(context: CanvasRenderingContext2D, stage: Stage, model: Model, look: Look, width: number, height: number): void {
-  const at = stage.pointer;
+function cursor(context: CanvasRenderingContext2D, placing: Placing, model: Model, look: Look, width: number, height: number): void {
+  const at = placing.pointer;
   if (!at || at.y < MINI) return;
   context.fillStyle = look.soft;
   context.globalAlpha = 0.55;
@@ -193,8 +209,8 @@ function cursor(context: CanvasRenderingContext2D, stage: Stage, model: Model, l
   tag(context, look, quantityText(timeOf(at.x, model.span.peek(), width), "ns"), at.x, TAG, look.soft);
 }
 
-function box(context: CanvasRenderingContext2D, stage: Stage, look: Look): void {
-  const at = stage.box;
+function box(context: CanvasRenderingContext2D, placing: Placing, look: Look): void {
+  const at = placing.box;
   if (!at) return;
   context.strokeStyle = look.accent;
   context.setLineDash([4, 3]);
@@ -226,21 +242,21 @@ function laneRow(model: Model, id: string): { row: LaneRow; pinned: boolean } | 
 }
 
 /** Where a slice is on the canvas; where its lane is folded away, the heading above it; else the edge it lies behind. */
-function pointOf(stage: Stage, model: Model, pick: Pick): Point | null {
+function pointOf(placing: Placing, model: Model, pick: Pick): Point | null {
   const width = model.width.peek();
   const span = model.spanOf(pick);
   const left = xOf(span.from, model.span.peek(), width);
   const right = xOf(span.to, model.span.peek(), width);
   const found = laneRow(model, model.laneOf(pick));
   if (found) {
-    const strip = stage.stripOf(found.row, stage.topOf(found.row, found.pinned));
+    const strip = placing.stripOf(found.row, placing.topOf(found.row, found.pinned));
     const depth = Math.min(pick.ref.depth, found.row.depths - 1);
     return { left, right, y: edge(model, strip.top + (depth + 0.5) * strip.rowHeight, found.pinned), exact: true };
   }
   const lane = model.lanes.peek().get(model.laneOf(pick));
   const above = lane ? headingsOf(lane.run.run, lane.track) : [];
   const heading = model.tree.peek().rows.filter((row): row is HeadingRow => row.type === "heading" && above.includes(row.id)).at(-1);
-  return heading ? { left, right, y: edge(model, stage.topOf(heading, false) + heading.height / 2, false), exact: false } : null;
+  return heading ? { left, right, y: edge(model, placing.topOf(heading, false) + heading.height / 2, false), exact: false } : null;
 }
 
 function edge(model: Model, y: number, pinned: boolean): number {

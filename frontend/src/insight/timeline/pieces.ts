@@ -34,6 +34,16 @@ export function covered(pieces: readonly Piece[], window: Span, perPixel: number
   return pieces.some((piece) => piece.from <= window.from && piece.to >= window.to && fits(piece, perPixel));
 }
 
+/** Whether something is known of every moment of a window, however coarse. */
+export function reached(pieces: readonly Piece[], window: Span): boolean {
+  let known = window.from;
+  for (const piece of [...pieces].sort((one, other) => one.from - other.from)) {
+    if (piece.from > known) break;
+    known = Math.max(known, piece.to);
+  }
+  return known >= window.to;
+}
+
 /** Adds a piece, newest first; what it makes needless goes, but the piece of the longest time stays. */
 export function added(pieces: readonly Piece[], piece: Piece): Piece[] {
   const others = pieces.filter((old) => !(piece.from <= old.from && piece.to >= old.to && fits(piece, old.perPixel)));

@@ -1,13 +1,14 @@
 /** Mouse and touch on the canvases: choose, select a box, move, zoom. */
 
 import type { Chooser } from "./choosing";
+import { MINI, TOP } from "./bands";
 import { type Item, itemAt } from "./hit";
 import type { Loader } from "./loader";
 import type { Model, Range } from "./model";
 import type { Mover } from "./moving";
 import type { Ranger } from "./ranging";
 import { type Span, lengthOf, moved, timeOf } from "./scale";
-import { MINI, type Stage, TOP, perPixelOf } from "./stage";
+import { type Stage, perPixelOf } from "./stage";
 import { type LaneRow, laneId, rowsBetween } from "./tree";
 
 const CLICK = 4;

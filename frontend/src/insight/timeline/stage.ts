@@ -4,18 +4,17 @@ import { computed, effect } from "@preact/signals";
 import { themeOf } from "../../charts/theme";
 import { colours, theme } from "../shell/settings";
 import { axisOf } from "./axis";
+import { AXIS, MINI, TOP } from "./bands";
 import type { Loader, Shown } from "./loader";
 import type { LaneOf, Model } from "./model";
-import { drawOverlay } from "./overlay";
+import { type Box, type Placing, drawOverlay } from "./overlay";
 import { type Look, type Strip, paintCounter, paintSlices } from "./paint";
 import { Palette, changeColour } from "./palette";
 import { Hatches } from "./patterns";
+import { reached } from "./pieces";
 import { type Span, lengthOf, xOf } from "./scale";
 import { type HeadingRow, type LaneRow, type Row, laneId, rowsBetween } from "./tree";
 
-export const MINI = 26;
-export const AXIS = 28;
-export const TOP = MINI + AXIS;
 /** Ranks that the strip of the whole capture shows. */
 const MINI_RANKS = 4;
 
@@ -31,14 +30,7 @@ export interface Frames {
   rects: number;
 }
 
-export interface Box {
-  x0: number;
-  y0: number;
-  x1: number;
-  y1: number;
-}
-
-export class Stage {
+export class Stage implements Placing {
   readonly frames: Frames = { frames: 0, lastDrawMs: 0, rects: 0 };
   /** What was drawn of each lane on the screen. */
   readonly counts = new Map<string, Counts>();
@@ -241,7 +233,8 @@ export class Stage {
         ? paintCounter(context, pieces, strip, own, row.track.unit)
         : paintSlices(context, pieces, strip, own, { name: (id) => (data ? this.#model.nameOf(data, row.track, id) : null), lit: this.#lit(row.run), tint: this.#tint(row), plain: row.track.side === "overlap" });
     this.frames.rects += drawn.rects;
-    this.counts.set(row.id, drawn);
+    // Before its pieces have come, nothing is known of what lies in the window.
+    if (reached(pieces, withinCapture(strip.span, row.profile.dur_ns))) this.counts.set(row.id, drawn);
   }
 
   /** The name of the chosen slice: all that have it are marked. */
@@ -346,6 +339,11 @@ export class Stage {
     };
     return this.#look;
   }
+}
+
+/** The part of a window in which a profile recorded. */
+function withinCapture(window: Span, dur: number): Span {
+  return { from: Math.max(window.from, 0), to: Math.min(window.to, dur) };
 }
 
 /** Length of a window on the screen. */

@@ -118,9 +118,22 @@ def _steps(facts: Facts) -> Steps:
         collected=True,
         state="collected",
         step_count=counts[False],
+        job_step_count=_steps_of_job(facts),
         inferred_count=counts[True],
         rows=rows,
     )
+
+
+def _steps_of_job(facts: Facts) -> int:
+    """Count the steps that ranks share once: by their numbers, but at least as many as one profile has."""
+    (found,) = facts.run.db.execute("""
+        with marked as (select profile_id, step from step where origin <> 'inferred')
+        select greatest(
+            (select count(distinct step) from marked),
+            coalesce((select max(steps) from (select count(*) as steps from marked group by profile_id)), 0)
+        )
+    """).fetchall()
+    return int(found[0])
 
 
 def _breakdown(facts: Facts, steps: list[MedianStep], phases: list[Phases]) -> Breakdown:

@@ -228,9 +228,14 @@ class Step(msgspec.Struct, kw_only=True):
 
 
 class Steps(Section, kw_only=True):
-    """The steps; at most the first thousand are listed."""
+    """The steps; at most the first thousand are listed.
+
+    `step_count` counts those of all profiles, `job_step_count` those of the job: a step that all its ranks took is one.
+    Neither counts inferred ones.
+    """
 
     step_count: int = 0
+    job_step_count: int = 0
     inferred_count: int = 0
     rows: list[Step] = []
 

@@ -321,8 +321,8 @@ def subject_parts(document: Document, language: Language) -> list[str]:
     name = f"{document.input} \u00b7 {document.job}" if document.job else document.input
     parts = [printable(name), ", ".join(map(printable, formats)), ", ".join(map(printable, devices))]
     parts.append(language.text("subject.profiles", count=len(profiles)))
-    if document.steps.step_count:
-        parts.append(language.text("subject.steps", count=document.steps.step_count))
+    if document.steps.job_step_count:
+        parts.append(language.text("subject.steps", count=document.steps.job_step_count))
     return [part for part in parts if part]
 
 

@@ -102,7 +102,7 @@ function Facts({ document }: { document: Document }) {
     const of = ranks.expected === null ? "" : t(ranks.expected_is_exact ? "fact.of" : "fact.of-at-least", { count: ranks.expected });
     facts.push([t("fact.ranks"), quantityText(ranks.present, "count"), of]);
   }
-  if (document.steps.step_count) facts.push([t("fact.steps"), quantityText(document.steps.step_count, "count"), ""]);
+  if (document.steps.job_step_count) facts.push([t("fact.steps"), quantityText(document.steps.job_step_count, "count"), ""]);
   if (document.capture_ns !== null) facts.push([t("fact.capture"), quantityText(document.capture_ns, "ns"), ""]);
   if (operators.kernel_calls != null) facts.push([t("fact.kernels"), quantityText(operators.kernel_calls, "count"), t("fact.kinds", { count: operators.kernel_type_count ?? 0 })]);
   if (operators.operator_calls != null) facts.push([t("fact.operators"), quantityText(operators.operator_calls, "count"), t("fact.kinds", { count: operators.operator_count ?? 0 })]);

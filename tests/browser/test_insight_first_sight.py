@@ -1,0 +1,54 @@
+"""What the web page shows before everything has come, and where an address leads nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.browser.viewing import await_that, state, viewing, visited
+from tests.unit.insight.drawn_runs import write_run
+from tests.unit.insight.test_many_ranks import met
+
+
+@pytest.fixture(scope="module")
+def four_ranks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("sight")
+    with viewing(folder / "cache", write_run(met(), folder / "run")) as url:
+        yield url
+
+
+def test_an_address_that_names_no_page_says_so_and_offers_the_pages(chromium: Any, four_ranks: str) -> None:
+    with visited(chromium, four_ranks, "#/mermory?run=a") as found:
+        page = found.page
+        expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+        expect(page.locator("main")).to_contain_text("mermory")
+        assert page.locator("nav [aria-current]").count() == 0
+
+        page.locator("main").get_by_role("link", name="Memory").click()
+
+        expect(page.locator("nav [aria-current]")).to_have_text("Memory")
+        assert page.url.endswith("#/memory?run=a")
+    assert found.errors == []
+
+
+def test_lanes_tell_how_much_of_them_is_in_sight_once_it_is_known(chromium: Any, four_ranks: str) -> None:
+    held: list[Route] = []
+    with visited(chromium, four_ranks, "#/overview") as found:
+        page = found.page
+        page.route("**/viewport?*", lambda route: held.append(route))
+        page.evaluate("location.hash = '#/timeline'")
+        await_that(found, "() => window.__ascendSn.timeline?.().busy && document.querySelector('.tl-lane .tl-count')")
+        before = page.locator(".tl-lane .tl-count").all_text_contents()
+
+        page.unroute("**/viewport?*")
+        for one in held:
+            one.continue_()
+        state(found)
+        after = page.locator(".tl-lane .tl-count").all_text_contents()
+
+    assert before
+    assert [text for text in before if "/" in text] == []
+    assert [text for text in after if "/" not in text or text.startswith("0 /")] == []
