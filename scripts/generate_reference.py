@@ -368,8 +368,11 @@ def python_page() -> str:
         _signature("ascend_sn.advise", ascend_sn.advise),
         *described(ascend_sn.advise),
         "What it returns holds messages, not texts: an id and its parameters, of which a reader's language makes a "
-        "sentence. The rules are described under [Rules](rules.md).",
+        "sentence: `ascend_sn.say(finding.title)`. The rules are described under [Rules](rules.md).",
         *(f"`{one.__name__}`: {' '.join(described(one))}" for one in (Advice, Finding, PricedGain, Suppressed)),
+        "## ascend_sn.say",
+        _signature("ascend_sn.say", ascend_sn.say),
+        *described(ascend_sn.say),
         "## ascend_sn.compare",
         _signature("ascend_sn.compare", compare),
         *described(compare),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ascend_sn.report.analyzer import AnalysisProfile, Analyzer
     from ascend_sn.report.documents.run import Document
     from ascend_sn.report.opened import analyze, open_run as open
+    from ascend_sn.report.words.language import say
     from ascend_sn.store import Run
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "compare",
     "open",
     "replay",
+    "say",
 ]
 
 
@@ -49,6 +51,10 @@ def __getattr__(name: str) -> Any:
         from ascend_sn.advisor.advise import advise
 
         return advise
+    if name == "say":
+        from ascend_sn.report.words.language import say
+
+        return say
     if name in ("AnalysisProfile", "Analyzer"):
         from ascend_sn.report import analyzer
 

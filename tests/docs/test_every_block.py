@@ -41,6 +41,7 @@ HERE: Final[frozenset[Key]] = frozenset(
         ("docs/how-to/advice.md", "Why is something not advised?", "shell"),
         ("docs/how-to/advice.md", "Other thresholds", "shell"),
         ("docs/how-to/advice.md", "What the advice cannot know", "shell"),
+        ("docs/how-to/advice.md", "From Python", "python"),
         ("docs/how-to/compare-runs.md", "Compare two runs", "shell"),
         ("docs/how-to/compare-runs.md", "Other limits, files, Python", "shell"),
         ("docs/how-to/compare-runs.md", "Other limits, files, Python", "python"),

@@ -22,7 +22,7 @@ def test_a_rule_of_ones_own_is_advised_explained_and_limited(tmp_path: Path) -> 
     assert "Every step starts late (X-START-1)" in " ".join(first[1].split())
     assert "Nothing runs on the device while the host prepares." in " ".join(further[1].split())
     assert "X-START-1" in (tmp_path / "result.html").read_text(encoding="utf-8")
-    assert "'X-START-1'" in python[1]
+    assert "X-START-1 Every step starts late" in python[1]
 
 
 def test_a_reader_of_ones_own_is_installed_and_used(tmp_path: Path) -> None:
@@ -61,5 +61,5 @@ def test_a_file_without_rules_is_told_in_one_line(tmp_path: Path, text: str, pro
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be used"):
+    with pytest.raises(UsageError, match="no such file"):
         rules_of([str(tmp_path / "none.py")])

@@ -26,6 +26,7 @@ DATA = shared_path("data", "torch_npu")
 TEXT, DATABASE = "text/level1/rank0_ascend_pt", "db/level1/rank0_ascend_pt"
 MIB = 1 << 20
 KIB = 1 << 10
+LEVEL1_ON = "torch_npu.profiler._ExperimentalConfig(profiler_level=Level1)"
 
 
 def _golden() -> dict[str, dict[str, Any]]:
@@ -295,7 +296,7 @@ def test_level_0_text_has_no_types_and_says_so() -> None:
 
     assert rows(run, "select distinct op_type, input_shapes from kernel where kind = 'compute'") == [[None, None]]
     turned = rows(run, "select state, turn_on from coverage where table_name = 'kernel' and column_name = 'op_type'")
-    assert turned == [["missing", "experimental_config: profiler_level=Level1"]]
+    assert turned == [["missing", LEVEL1_ON]]
 
 
 @pytest.mark.parametrize("rank", [0, 1])

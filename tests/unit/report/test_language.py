@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import ascend_sn
 from ascend_sn.advisor.message import Message
 from ascend_sn.report.words.language import Language, code_of_environment
 
@@ -22,6 +23,14 @@ from ascend_sn.report.words.language import Language, code_of_environment
 )
 def test_the_variable_goes_before_the_locale(environment: dict[str, str], code: str) -> None:
     assert code_of_environment(environment) == code
+
+
+def test_a_message_is_said_in_the_language_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = Message("effort.code")
+
+    assert (ascend_sn.say(message, "en"), ascend_sn.say(message, "zh")) == ("code", "\u6539\u4ee3\u7801")
+    monkeypatch.setenv("ASCEND_SN_LANG", "zh")
+    assert ascend_sn.say(message) == "\u6539\u4ee3\u7801"
 
 
 def test_singular_and_plural() -> None:

@@ -17,11 +17,12 @@ _UNSUPPORTED: Final = {
     "counter": "no counters were recorded",
     "metric": "PyTorch traces hold no values that the program logged",
 }
-_DEVICE_ON: Final = "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"
-_MEMORY_ON: Final = "profile_memory=True"
-_SHAPES_ON: Final = "record_shapes=True"
-_STACK_ON: Final = "with_stack=True"
-_MODULES_ON: Final = "with_stack=True, with_modules=True"
+_HOST_ON: Final = "torch.profiler.profile(activities=[ProfilerActivity.CPU])"
+_DEVICE_ON: Final = "torch.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])"
+_MEMORY_ON: Final = "torch.profiler.profile(profile_memory=True)"
+_SHAPES_ON: Final = "torch.profiler.profile(record_shapes=True)"
+_STACK_ON: Final = "torch.profiler.profile(with_stack=True)"
+_MODULES_ON: Final = "torch.profiler.profile(with_stack=True, with_modules=True)"
 
 
 def coverage(capture: Capture, metadata: dict[str, Any], host_only: bool, launch_count: int) -> list[CoverageEntry]:
@@ -84,11 +85,7 @@ def _with_loss(entry: CoverageEntry, loss: str) -> CoverageEntry:
 def _host(capture: Capture, host_only: bool) -> list[CoverageEntry]:
     entries = []
     if not capture.rows("operator").length:
-        entries.append(
-            CoverageEntry(
-                "operator", "missing", "no framework operators were recorded", "activities=[ProfilerActivity.CPU, ...]"
-            )
-        )
+        entries.append(CoverageEntry("operator", "missing", "no framework operators were recorded", _HOST_ON))
     if not capture.rows("host_call").length:
         entries.append(
             CoverageEntry("host_call", "unsupported", "a capture of the processor has no runtime calls")
@@ -106,7 +103,7 @@ def _device(capture: Capture, host_only: bool, launch_count: int) -> list[Covera
     if capture.rows("kernel").length:
         return []
     if host_only:
-        return [CoverageEntry("kernel", "missing", "no operators were recorded", "activities=[ProfilerActivity.CPU]")]
+        return [CoverageEntry("kernel", "missing", "no operators were recorded", _HOST_ON)]
     if launch_count:
         reason = f"the host made {launch_count} launches, the device recorded nothing"
         return [CoverageEntry("kernel", "missing", reason, _DEVICE_ON)]

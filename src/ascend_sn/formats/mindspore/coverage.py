@@ -15,11 +15,11 @@ __all__ = ["coverage_of"]
 
 _TURN_ON: Final = {
     "step": "schedule=mindspore.profiler.schedule(...) and prof.step() after each step",
-    "kernel_metric": "experimental_config: profiler_level=Level1, aic_metrics=AicoreMetrics.PipeUtilization",
+    "kernel_metric": "mindspore.profiler._ExperimentalConfig(profiler_level=Level1, aic_metrics=PipeUtilization)",
     "comm_group_member": "a MindSpore that writes parallel_group_info",
-    "counter": "hbm_ddr=True, pcie=True",
+    "counter": "mindspore.profiler.profile(hbm_ddr=True, pcie=True)",
 }
-_PIPELINE: Final = "data_process=True"
+_PIPELINE: Final = "mindspore.profiler.profile(data_process=True)"
 
 
 def coverage_of(info: RunInfo, tables: Mapping[str, Rows], delivery: Delivery) -> list[CoverageEntry]:
@@ -28,10 +28,9 @@ def coverage_of(info: RunInfo, tables: Mapping[str, Rows], delivery: Delivery) -
     for entry in torch_coverage_of(info, tables, delivery):
         if (entry.table_name, entry.column_name) == ("operator", "module"):
             entries.append(CoverageEntry("operator", "unsupported", "MindSpore does not record modules", "", "module"))
-        elif entry.turn_on and entry.column_name is None:
-            entries.append(replace(entry, turn_on=_TURN_ON.get(entry.table_name, entry.turn_on)))
         else:
-            entries.append(entry)
+            own = _TURN_ON.get(entry.table_name) if entry.turn_on and entry.column_name is None else None
+            entries.append(replace(entry, turn_on=own or entry.turn_on.replace("torch_npu.", "mindspore.")))
     return [*entries, _input_pipeline(info, tables)]
 
 

@@ -14,7 +14,10 @@ from ascend_sn.model.rows import Rows
 
 __all__ = ["Delivery", "coverage_of"]
 
-_LEVEL1: Final = "experimental_config: profiler_level=Level1"
+_DEVICE_ON: Final = "torch_npu.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.NPU])"
+_MEMORY_ON: Final = "torch_npu.profiler.profile(profile_memory=True)"
+_STACK_ON: Final = "torch_npu.profiler.profile(with_stack=True)"
+_LEVEL1: Final = "torch_npu.profiler._ExperimentalConfig(profiler_level=Level1)"
 _DEVICE_CAUSES: Final = (
     "likely causes: graph mode or speculative decoding that the profiler does not see, activities without NPU, "
     "driver and CANN of different versions, or a capture cut before the device data was written"
@@ -92,7 +95,7 @@ def _no_kernels(delivery: Delivery) -> CoverageEntry:
     count = delivery.launches
     launched = f"{count} launches on the host, 0 device records: device data is missing; {_DEVICE_CAUSES}"
     reason = launched if count else "no device records and no launches on the host"
-    return CoverageEntry("kernel", "missing", reason, "activities=[ProfilerActivity.CPU, ProfilerActivity.NPU]")
+    return CoverageEntry("kernel", "missing", reason, _DEVICE_ON)
 
 
 def _asked(name: str, info: RunInfo) -> bool | None:
@@ -177,21 +180,21 @@ def _flag(config: Mapping[str, object], key: str) -> bool | None:
 
 
 _TURN_ON: Final = {
-    "operator": "activities=[ProfilerActivity.CPU, ProfilerActivity.NPU]",
+    "operator": _DEVICE_ON,
     "step": "schedule=torch_npu.profiler.schedule(...) and prof.step() after each step",
     "host_call": _LEVEL1,
-    "kernel": "activities=[ProfilerActivity.CPU, ProfilerActivity.NPU], profiler_level=Level0 or above",
-    "kernel_metric": "experimental_config: profiler_level=Level1, aic_metrics=AiCMetrics.PipeUtilization",
+    "kernel": f"{_DEVICE_ON}, profiler_level=Level0 or above",
+    "kernel_metric": "torch_npu.profiler._ExperimentalConfig(profiler_level=Level1, aic_metrics=PipeUtilization)",
     "collective": "",
     "comm_task": _LEVEL1,
     "link": _LEVEL1,
     "comm_group_member": "prof.add_metadata_json(...) or a torch_npu that writes parallel_group_info",
-    "memory_event": "profile_memory=True",
-    "memory_sample": "profile_memory=True",
-    "static_memory": "profile_memory=True, of a program whose graphs are compiled for static shapes",
-    "counter": "experimental_config: sys_io=True, sys_interconnection=True",
-    "span": "with_stack=True or mstx=True",
-    "stack": "with_stack=True",
+    "memory_event": _MEMORY_ON,
+    "memory_sample": _MEMORY_ON,
+    "static_memory": f"{_MEMORY_ON}, of a program whose graphs are compiled for static shapes",
+    "counter": "torch_npu.profiler._ExperimentalConfig(sys_io=True, sys_interconnection=True)",
+    "span": f"{_STACK_ON} or torch_npu.profiler._ExperimentalConfig(mstx=True)",
+    "stack": _STACK_ON,
 }
 _WHY_NOT: Final = {
     "operator": "activities without CPU",
@@ -209,9 +212,9 @@ _WHY_NOT: Final = {
 }
 _MAY_BE_EMPTY: Final = frozenset({"collective", "comm_task", "link", "comm_group_member", "counter", "span", "flow"})
 _OPTIONAL_COLUMNS: Final = (
-    ("operator", "input_shapes", "record_shapes=True"),
-    ("operator", "stack_id", "with_stack=True"),
-    ("operator", "module", "with_modules=True"),
+    ("operator", "input_shapes", "torch_npu.profiler.profile(record_shapes=True)"),
+    ("operator", "stack_id", _STACK_ON),
+    ("operator", "module", "torch_npu.profiler.profile(with_modules=True)"),
     ("kernel", "input_shapes", _LEVEL1),
     ("collective", "transit_ns", _LEVEL1),
     ("collective", "size_bytes", _LEVEL1),

@@ -14,7 +14,7 @@ import msgspec
 from ascend_sn.advisor.message import Message
 from ascend_sn.report.words.quantities import quantity_text
 
-__all__ = ["CODES", "DOMAIN", "LOCALE_FOLDER", "Code", "Language", "code_of_environment"]
+__all__ = ["CODES", "DOMAIN", "LOCALE_FOLDER", "Code", "Language", "code_of_environment", "say"]
 
 Code = Literal["en", "zh"]
 CODES: Final = get_args(Code)
@@ -75,3 +75,13 @@ def code_of_environment(environment: Mapping[str, str] | None = None) -> Code:
         return "zh" if chosen.startswith("zh") else "en"
     wanted = next((variables[name] for name in _LOCALE_VARIABLES if variables.get(name)), "")
     return "zh" if wanted.lower().startswith("zh") else "en"
+
+
+def say(message: Message, language: Code | None = None) -> str:
+    """Return a message as text, such as the `title`, `message`, `advice` or `next_step` of a finding.
+
+    Args:
+        message: What a result of ours holds where a sentence is meant.
+        language: `en` or `zh`; by default what the environment asks for.
+    """
+    return Language.load(language or code_of_environment()).render(message)

@@ -223,8 +223,14 @@ def test_what_is_absent_is_told_in_the_words_of_mindspore(tmp_path: Path) -> Non
 
     told = {entry.table_name: entry for entry in open_run(folder).coverage if entry.column_name is None}
 
-    assert (told["memory_event"].state, told["memory_event"].turn_on) == ("not_requested", "profile_memory=True")
-    assert (told["metric"].state, told["metric"].turn_on) == ("not_requested", "data_process=True")
+    assert (told["memory_event"].state, told["memory_event"].turn_on) == (
+        "not_requested",
+        "mindspore.profiler.profile(profile_memory=True)",
+    )
+    assert (told["metric"].state, told["metric"].turn_on) == (
+        "not_requested",
+        "mindspore.profiler.profile(data_process=True)",
+    )
     assert "torch_npu" not in " ".join(entry.turn_on for entry in told.values())
 
 

@@ -218,8 +218,8 @@ def test_what_was_not_asked_for_is_not_requested(tmp_path: Path) -> None:
 
     states = {e.table_name: (e.state, e.turn_on) for e in open_run(tmp_path).coverage if e.column_name is None}
 
-    assert states["memory_event"] == ("not_requested", "profile_memory=True")
-    assert states["stack"] == ("not_requested", "with_stack=True")
+    assert states["memory_event"] == ("not_requested", "torch_npu.profiler.profile(profile_memory=True)")
+    assert states["stack"] == ("not_requested", "torch_npu.profiler.profile(with_stack=True)")
     assert states["kernel"][0] == "collected"
     assert states["operator"][0] == "missing"
     assert states["collective"][0] == "empty"
