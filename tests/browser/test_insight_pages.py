@@ -21,7 +21,7 @@ from tests.unit.report.drawn import add_rank
 from tests.unit.report.test_pages import HOSTILE, hostile_run
 
 TABS = (
-    "kernel_types", "shapes", "operators", "kernels", "slow_instances", "roofline", "call_paths", "modules", "copies",
+    "kernel_types", "shapes", "operators", "kernels", "slow_instances", "fusion", "roofline", "call_paths", "modules", "copies",
     "host_calls", "launches", "requests",
 )  # fmt: skip
 PAGES = (

@@ -19,6 +19,7 @@ from ascend_sn.insight.assets import asset_routes
 from ascend_sn.insight.call_changes import call_change_routes
 from ascend_sn.insight.call_paths import call_path_routes
 from ascend_sn.insight.documents import document_routes
+from ascend_sn.insight.fused_changes import fused_change_routes
 from ascend_sn.insight.kernel_changes import kernel_change_routes
 from ascend_sn.insight.marks import mark_routes
 from ascend_sn.insight.memory_curve import curve_routes
@@ -63,6 +64,7 @@ MAKERS: Final[tuple[RouteMaker, ...]] = (
     kernel_change_routes,
     call_path_routes,
     call_change_routes,
+    fused_change_routes,
     _tables,
 )
 """Every module of the API; each returns its routes over the runs that are served."""

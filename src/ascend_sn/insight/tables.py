@@ -16,8 +16,7 @@ Unit = Literal[
 """`at_ns`: a time from the begin of its profile. `id`: a key that is not shown."""
 
 _UNITS: Final[tuple[tuple[str, Unit], ...]] = (
-    ("_bytes_per_s", "bytes_per_s"),
-    ("_flops_per_s", "flops_per_s"),
+    ("bytes_per_s", "bytes_per_s"),
     ("flops_per_s", "flops_per_s"),
     ("_ns", "ns"),
     ("_bytes", "bytes"),
@@ -26,6 +25,7 @@ _UNITS: Final[tuple[tuple[str, Unit], ...]] = (
     ("_ratio", "ratio"),
     ("_count", "count"),
     ("calls", "count"),
+    ("instances", "count"),
     ("violations", "count"),
     ("checked", "count"),
     ("flops", "flops"),
@@ -115,7 +115,7 @@ _TEXTS: Final = frozenset({"graph_id", "group_id", "stream_id"})
 _NUMBERS: Final = frozenset({
     "rank", "step", "src_rank", "dst_rank", "sequence", "robust_z", "stage", "steps", "depth", "operators",
     "kernels", "block_count", "members", "members_expected", "last_rank", "group_size", "world_size", "pid",
-    "flops_per_byte", "ridge_flops_per_byte", "onset_step", "steps_left", "count_per_step", "count",
+    "flops_per_byte", "ridge_flops_per_byte", "onset_step", "steps_left", "count_per_step", "count", "length",
     "tp_place", "pp_place", "dp_place", "cp_place", "ep_place", "requests", "first_node", "last_node",
     "peak_node", "end_node",
 })  # fmt: skip

@@ -175,6 +175,18 @@ OPERATORS: Final = (
         slices=Slices("kernel", "kernel_id"),
     ),
     PageTable(
+        name="fusion",
+        sql="select *, pattern as stands_for from {fusion_candidates}",
+        uses=("fusion_candidates",),
+        columns=(
+            "profile_id", "example_kernel_id", "rank", "state", "op_types", "stands_for", "length", "instances",
+            "before_ns", "after_ns", "saving_ns", "saving_ratio", "share_ratio", "is_estimate", "fusion_ratio",
+        ),
+        order="saving_ns desc nulls last, before_ns desc nulls last, profile_id, op_types",
+        search=("stands_for", "op_types"),
+        slices=Slices("kernel", "example_kernel_id"),
+    ),
+    PageTable(
         name="roofline",
         analysis="roofline",
         columns=(

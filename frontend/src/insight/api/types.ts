@@ -485,3 +485,29 @@ export interface CallPathChanges {
   above: { id: number; name: string }[];
   paths: ChangedPath[];
 }
+
+/** A chain of kernels in the place of which the other run has fewer; times and counts per step and rank. */
+export interface FusedChain {
+  state: "fused" | "split";
+  before: string;
+  after: string;
+  before_kernels: number;
+  after_kernels: number;
+  count: number;
+  before_ns: number;
+  after_ns: number;
+  gain_ns: number;
+  base_example: [profile: number, kernel: number];
+  candidate_example: [profile: number, kernel: number];
+}
+
+export interface FusedAnswer {
+  state: string;
+  reason: string;
+  turn_on: string;
+  rank_count: number;
+  unlike_count: number;
+  base_kernels: number;
+  candidate_kernels: number;
+  chains: FusedChain[];
+}

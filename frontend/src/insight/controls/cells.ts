@@ -64,7 +64,7 @@ const FAMILIES: Record<string, readonly string[]> = {
   cause: ["free-cause", "cause"],
   pattern: ["pattern"],
   verdict: ["leak"],
-  state: ["absent"],
+  state: ["absent", "fusion-state"],
   bound: ["word"],
   scope: ["word"],
   origin: ["word"],

@@ -16,6 +16,7 @@ import { session } from "../../shell/session";
 import { language } from "../../shell/settings";
 import { named, t } from "../../shell/words";
 import { CallChangesCard } from "./calls";
+import { FusedCard } from "./fused";
 import { metricText } from "./metric";
 import { TrendCard } from "./trend";
 
@@ -23,7 +24,7 @@ const GOOD = new Set(["improved", "no change"]);
 
 export function ComparePage() {
   const runs = session.value?.runs ?? [];
-  const given = parameters({ base: text(), candidate: text(), tab: oneOf("result", "calls") });
+  const given = parameters({ base: text(), candidate: text(), tab: oneOf("result", "calls", "fused") });
   const base = runs.find((run) => run.id === given.base) ?? runs[0];
   const candidate = runs.find((run) => run.id === given.candidate && run !== base) ?? runs.find((run) => run !== base);
   const ready = base?.state === "ready" && candidate?.state === "ready";
@@ -49,10 +50,11 @@ export function ComparePage() {
       {ready && (
         <Choice
           label={t("compare-page.tabs")} value={given.tab} choose={(tab) => change({ tab, root: null })}
-          choices={[["result", t("compare-page.result")], ["calls", t("operators.call_paths")]] as const}
+          choices={[["result", t("compare-page.result")], ["calls", t("operators.call_paths")], ["fused", t("compare-page.fused")]] as const}
         />
       )}
       {ready && given.tab === "calls" && <CallChangesCard base={base.id} candidate={candidate.id} />}
+      {ready && given.tab === "fused" && <FusedCard base={base.id} candidate={candidate.id} />}
       {Boolean(error) && <Notice error={error} again={again} />}
       {ready && given.tab === "result" && !value && !error && <Pending text={t("compare-page.comparing")} />}
       {value && given.tab === "result" && <Compared value={value} />}

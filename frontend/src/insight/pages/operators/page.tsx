@@ -17,7 +17,7 @@ import { t } from "../../shell/words";
 import { CallsCard } from "./calls";
 import { Roofline } from "./roofline";
 
-const TABS = ["kernel_types", "shapes", "operators", "kernels", "slow_instances", "roofline", "call_paths", "modules", "copies", "host_calls", "launches", "requests"] as const;
+const TABS = ["kernel_types", "shapes", "operators", "kernels", "slow_instances", "fusion", "roofline", "call_paths", "modules", "copies", "host_calls", "launches", "requests"] as const;
 type Tab = (typeof TABS)[number];
 
 /** Tables whose rows are the same things on every rank. */
