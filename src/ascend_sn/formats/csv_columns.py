@@ -24,11 +24,28 @@ __all__ = ["CsvColumns", "float_cells", "integer_cells", "ns_cells", "read_csv_c
 Cells = Sequence[str]
 
 
+class _Origin(msgspec.Struct, frozen=True, eq=False):
+    """Where the cells of a table stand, and who is told of those that are no numbers."""
+
+    path: Path
+    file: str
+    records: Int64
+    ledger: Ledger
+    told: dict[str, DamageEntry]
+
+    def place(self, row: int) -> str:
+        return f"line {_line_of(self.path, int(self.records[row]))}"
+
+
 class _Column(tuple[str, ...]):
-    """The cells of one column, which know where they stand, so that what is no number can be told."""
+    """The cells of one column, which know where they stand, so that what is no number can be told.
+
+    They do not know their table: it knows them, and what refers to each other in a circle is held until Python
+    looks for garbage, which in a command that reads a thousand ranks is too late.
+    """
 
     name: str
-    table: CsvColumns
+    origin: _Origin
 
 
 _REPLACEMENT = "\ufffd"
@@ -45,17 +62,28 @@ _NAN = "nan"
 
 
 class CsvColumns(msgspec.Struct, frozen=True, eq=False):
-    """The columns of one CSV file by header name; `records` is the number of each row among the file's records."""
+    """The columns of one CSV file by header name."""
 
-    path: Path
-    file: str
+    origin: _Origin
     columns: dict[str, Cells]
-    records: Int64
-    ledger: Ledger
-    told: dict[str, DamageEntry]
 
     def __len__(self) -> int:
         return len(self.records)
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.origin.path
+
+    @property
+    def file(self) -> str:
+        """Its name in the ledger."""
+        return self.origin.file
+
+    @property
+    def records(self) -> Int64:
+        """The number of each row among the file's records."""
+        return self.origin.records
 
     def get(self, *names: str) -> Cells | None:
         """Return the first column of these names that the file has (names change between versions)."""
@@ -87,18 +115,18 @@ class CsvColumns(msgspec.Struct, frozen=True, eq=False):
             return self
         index = np.flatnonzero(mask).tolist()
         columns = {name: [cells[i] for i in index] for name, cells in self.columns.items()}
-        return _knowing(CsvColumns(self.path, self.file, {}, self.records[mask], self.ledger, self.told), columns)
+        return _knowing(msgspec.structs.replace(self.origin, records=self.records[mask]), columns)
 
     def renamed(self, names: Mapping[str, str], **missing: str) -> CsvColumns:
         """Return the columns that are named, under other names; where one is missing, one of equal cells."""
         columns = {names[name]: cells for name, cells in self.columns.items() if name in names}
         for name, cell in missing.items():
             columns.setdefault(name, [cell] * len(self))
-        return _knowing(CsvColumns(self.path, self.file, {}, self.records, self.ledger, self.told), columns)
+        return _knowing(self.origin, columns)
 
     def place(self, row: int) -> str:
         """Return where a row stands: the line of the file in which it ends."""
-        return f"line {_line_of(self.path, int(self.records[row]))}"
+        return self.origin.place(row)
 
     def without_unreadable(self, ledger: Ledger, required: dict[str, Nullable]) -> npt.NDArray[np.bool_]:
         """Return the mask of rows in which every required number is there; the others go to the ledger."""
@@ -108,7 +136,7 @@ class CsvColumns(msgspec.Struct, frozen=True, eq=False):
             if bad.any():
                 first = int(np.flatnonzero(bad)[0])
                 column = self.columns.get(name)
-                told = self.told.get(name)
+                told = self.origin.told.get(name)
                 if told is not None and told in ledger.entries:
                     ledger.entries.remove(told)  # the row is told instead of the cell
                 example = "" if column is None else f"{name} = {column[first]!r}"
@@ -162,15 +190,16 @@ def read_csv_columns(path: Path, file: str, ledger: Ledger, required: Sequence[s
         columns.setdefault(name, column)
     if damaged_text and rows:
         _count_damaged_text([*columns, *(cell for column in columns.values() for cell in column)], file, ledger)
-    return _knowing(CsvColumns(path, file, {}, records, ledger, {}), columns)
+    return _knowing(_Origin(path, file, records, ledger, {}), columns)
 
 
-def _knowing(table: CsvColumns, columns: Mapping[str, Cells]) -> CsvColumns:
+def _knowing(origin: _Origin, columns: Mapping[str, Cells]) -> CsvColumns:
+    known: dict[str, Cells] = {}
     for name, cells in columns.items():
         column = _Column(cells)
-        column.name, column.table = name, table
-        table.columns[name] = column
-    return table
+        column.name, column.origin = name, origin
+        known[name] = column
+    return CsvColumns(origin, known)
 
 
 def text_cells(cells: Cells | None, absent: Sequence[str] = _ABSENT) -> Text | None:
@@ -238,14 +267,14 @@ def _scaled(cells: Cells, scale_digits: int) -> Nullable:
 
 def _tell_unreadable(cells: Cells, valid: npt.NDArray[np.bool_]) -> None:
     """Count in the ledger, once for a column, the cells that hold something and no number."""
-    if not isinstance(cells, _Column) or bool(valid.all()) or cells.name in cells.table.told:
+    if not isinstance(cells, _Column) or bool(valid.all()) or cells.name in cells.origin.told:
         return
     bad = [i for i in np.flatnonzero(~valid).tolist() if cells[i].strip(_STRIPPED).lower() not in _NOTHING]
     if bad:
-        table = cells.table
+        origin = cells.origin
         example = f"{cells.name} = {cells[bad[0]]!r}"
-        table.ledger.add(table.file, "unreadable_cell", place=table.place(bad[0]), count=len(bad), example=example)
-        table.told[cells.name] = table.ledger.entries[-1]
+        origin.ledger.add(origin.file, "unreadable_cell", place=origin.place(bad[0]), count=len(bad), example=example)
+        origin.told[cells.name] = origin.ledger.entries[-1]
 
 
 def _plain_decimals(cells: Cells, scale_digits: int) -> tuple[Int64, npt.NDArray[np.bool_]]:

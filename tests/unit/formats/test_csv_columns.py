@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 from pathlib import Path
 
 import numpy as np
@@ -165,3 +166,19 @@ def test_unreadable_required_cells_go_to_the_ledger(tmp_path: Path) -> None:
     assert [(entry.place, entry.example) for entry in ledger.entries] == [("line 3", "T = 'x'"), ("line 4", "U = 'x'")]
     assert list(table.only(usable).columns["T"]) == ["1"]
     assert np.array_equal(table.only(usable).records, [1])
+
+
+def test_columns_are_let_go_of_without_a_search_for_garbage(tmp_path: Path) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        table, ledger = read(tmp_path, b"a,b\n1,2\nx,3\n")
+        assert table is not None
+        assert plain(integer_cells(table.only(np.array([True, True])).renamed({"a": "c"}).get("c"))) == [1, None]
+        assert [entry.kind for entry in ledger.entries] == ["unreadable_cell"]
+
+        del table, ledger
+
+        assert not [held for held in gc.get_objects() if isinstance(held, CsvColumns)]
+    finally:
+        gc.enable()
