@@ -73,7 +73,7 @@ CELLS: Final = (
     Cell(EIGHT, "late-host:5:200", "R-IMB-1", (5,)),
     Cell(EIGHT, "slow-link:5:4", "R-COMM-5", (5,)),
     Cell(EIGHT, "vocabulary:65536", "R-PP-1", stage=1),
-    Cell(EXPERTS, "tokens:1:1.5", "R-IMB-1", (5,)),
+    Cell(EXPERTS, "tokens:1:1.5", "R-IMB-2", (1, 5)),
     Cell(MANY, "slow-rank:21:1.1", "R-IMB-1", (21,)),
     Cell(MANY, "slow-rank:21:1.3", "R-IMB-1", (21,)),
     Cell(MANY, "late-host:21:200", "R-IMB-1", (21,)),

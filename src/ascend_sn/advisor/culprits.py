@@ -1,4 +1,4 @@
-"""Who holds the ranks of a job up: a straggler or a slow link, whichever costs more.
+"""Who holds the ranks of a job up: stragglers, ranks with more to do, or a slow link, whichever costs more.
 
 Waiting for a straggler is measured; what its repair gains, the advice has priced. Where a link is slower still, the
 others wait for the straggler only on the way to the link: it costs nothing as long as that is so.
@@ -25,7 +25,8 @@ NAMED_FROM_RATIO: Final = 0.05
 
 _STRAGGLER: Final = "R-IMB-1"
 _SLOW_LINK: Final = "R-COMM-5"
-_UNEVEN_LOAD: Final = "suppressed.uneven-load"
+_MORE_WORK: Final = "rule.r-imb-2.message-more-work"
+_UNEVEN_LOAD: Final = ("suppressed.uneven-load", "suppressed.more-work")
 _GAINS_NOTHING: Final = ("suppressed.no-gain", "suppressed.small-gain")
 
 
@@ -58,7 +59,7 @@ def culprits(facts: Facts, steps: list[MedianStep], advice: Advice | None) -> li
     """
     if len(steps) < 2:  # nobody to wait for
         return []
-    found = [*_slow_links(advice), *_stragglers(facts, steps, advice)]
+    found = [*_slow_links(advice), *_uneven_load(advice), *_stragglers(facts, steps, advice)]
     return sorted(found, key=lambda one: -one.cost_ns)[:NAMED_AT_MOST]
 
 
@@ -70,10 +71,19 @@ def _slow_links(advice: Advice | None) -> Iterator[Culprit]:
             yield Culprit(Message("verdict.slow-link", params), gain.expected_ns)
 
 
+def _uneven_load(advice: Advice | None) -> Iterator[Culprit]:
+    """The ranks that have more to do than the others."""
+    for finding in () if advice is None else advice.findings:
+        gain = finding.gain
+        if finding.message.message_id == _MORE_WORK and gain is not None and gain.expected_ratio >= NAMED_FROM_RATIO:
+            params = {**finding.message.params, "gain_ns": gain.expected_ns, "gain_ratio": gain.expected_ratio}
+            yield Culprit(Message("verdict.more-work", params), gain.expected_ns)
+
+
 def _stragglers(facts: Facts, steps: list[MedianStep], advice: Advice | None) -> Iterator[Culprit]:
     """The ranks that the others wait for, the one that they wait for longest first."""
     held = () if advice is None else advice.suppressed
-    if any(one.code == _STRAGGLER and one.reason.message_id == _UNEVEN_LOAD for one in held):
+    if any(one.code == _STRAGGLER and one.reason.message_id in _UNEVEN_LOAD for one in held):
         return
     windows = {step.profile_id: step.window_ns for step in steps}
     rows = facts.rows("stragglers", _Straggler, lambda row: row["is_straggler"] and row["peers"] > 1)

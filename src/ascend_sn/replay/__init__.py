@@ -34,6 +34,7 @@ from ascend_sn.replay.prices import Bound, Gain, Remark, Transform, Unpriced
 from ascend_sn.replay.rank_transforms import straggler_normalised
 from ascend_sn.replay.replay import Replay
 from ascend_sn.replay.selectors import Where
+from ascend_sn.replay.uneven_work import WorkExcess, work_balanced, work_excesses
 
 __all__ = [
     "ANALYSES",
@@ -64,6 +65,7 @@ __all__ = [
     "Unblock",
     "Unpriced",
     "Where",
+    "WorkExcess",
     "activation_bytes",
     "batch_doubled",
     "buckets_merged",
@@ -89,4 +91,6 @@ __all__ = [
     "silence_removed",
     "straggler_normalised",
     "syncs_removed",
+    "work_balanced",
+    "work_excesses",
 ]

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from ascend_sn.advisor.finding import Evidence, Location
+from ascend_sn.advisor.heavier_work import compared_work, work_shared
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, Rule
-from ascend_sn.advisor.rules.straggler import is_uneven_load
+from ascend_sn.advisor.rank_names import ranks_named
+from ascend_sn.advisor.rule import Claim, Context, Rule, Slices, TextPart
+from ascend_sn.advisor.rules.straggler import Straggler, uneven_load
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
 
 __all__ = ["RULE"]
+
+_KERNELS: Final = 3
+"""Operator types that are named."""
 
 
 class _Wait(msgspec.Struct, kw_only=True):
@@ -34,10 +39,14 @@ class _Culprit(msgspec.Struct):
 
 
 def check(context: Context) -> Iterator[Claim]:
-    """Yield one claim about all ranks together."""
+    """Yield one claim about the ranks that have more to do than the others; else one about all ranks together."""
     limits = context.limits
     windows = {step.profile_id: step.window_ns for step in context.steps}
     if len(windows) < limits["ranks_from_count"]:
+        return
+    heavier, _ = uneven_load(context)
+    if heavier:
+        yield _heavier(context, heavier, windows)
         return
     waits = [row for row in context.facts.query("collective_parts", _WAITS, _Wait) if row.profile_id in windows]
     if len({row.profile_id for row in waits}) < limits["ranks_from_count"]:
@@ -65,9 +74,39 @@ def check(context: Context) -> Iterator[Claim]:
             Evidence(name="mean_wait_ns", value=mean_ns, source="collective_parts"),
             Evidence(name="wait_variation_ratio", value=spread, source="collective_parts"),
         ),
-        changes=(_all_normal,),
+        changes=(work_shared(context.facts), _all_normal),
         at_stake_ns=round(mean_ns),
-        suppressed_by=_reason([] if is_uneven_load(limits, len(culprits), len(windows)) else culprits, waits),
+        suppressed_by=_reason(culprits, waits),
+    )
+
+
+def _heavier(context: Context, heavier: list[Straggler], windows: dict[int, int]) -> Claim:
+    """Say who has more to do, as their kernels tell, or takes longer, where nothing tells why."""
+    first = heavier[0]
+    ranks = sorted(row.rank for row in heavier if row.rank is not None)
+    compared = compared_work(context.facts)
+    more_work = bool(first.has_more_work(context.facts))
+    kernels = compared[first.profile_id].op_types if more_work else ()
+    return Claim(
+        params={
+            "ranks": ranks_named(ranks),
+            "count": len(heavier),
+            "rank_count": len(windows),
+            "excess_ns": first.excess_ns,
+            "lost_ns": first.lost_ns,
+            "lost_ratio": first.lost_ns / (windows[first.profile_id] or 1),
+            "kernels": ", ".join(kernels[:_KERNELS]),
+        },
+        location=Location(profile_ids=tuple(row.profile_id for row in heavier), ranks=tuple(ranks)),
+        evidence=(
+            Evidence(name="compute_excess_ns", value=first.excess_ns, source="stragglers"),
+            Evidence(name="caused_wait_ns", value=first.caused_wait_ns, source="stragglers"),
+            Evidence(name="ranks", value=len(heavier), source="stragglers"),
+        ),
+        changes=(work_shared(context.facts) if more_work else _all_normal,),
+        at_stake_ns=first.lost_ns,
+        slices=Slices("kernel", "kind in ('compute', 'fused')"),
+        texts=_MORE_WORK if more_work else _LONGER,
     )
 
 
@@ -92,5 +131,14 @@ _WAITS: Final = """
     group by profile_id, step
     order by profile_id, step
 """
+
+_MORE_WORK: Final[dict[TextPart, str]] = {
+    "title": "rule.r-imb-2.title-more-work",
+    "message": "rule.r-imb-2.message-more-work",
+}
+_LONGER: Final[dict[TextPart, str]] = {
+    "title": "rule.r-imb-2.title-longer",
+    "message": "rule.r-imb-2.message-longer",
+}
 
 RULE = Rule("R-IMB-2", "uneven-ranks", "communication", "model", check, needs=("collective_parts", "stragglers"))

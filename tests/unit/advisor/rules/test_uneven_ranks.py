@@ -78,6 +78,60 @@ def test_many_ranks_that_have_more_to_do_are_an_uneven_load() -> None:
     assert finding.gain.expected_ns == 20 * MS
 
 
+def shaped(db: DuckDBPyConnection, heavy: int, *, rows: int) -> DuckDBPyConnection:
+    """Give the products shapes; their left factor has so many rows on the first ranks, and 50 on the others."""
+    db.execute(f"update kernel set input_shapes = if(rank < {heavy}, '{rows},64;64,8', '50,64;64,8') where rank >= 0")
+    return db
+
+
+def test_ranks_with_more_to_do_share_it_with_the_others() -> None:
+    # Products of 70 rows take 70 ms, those of 50 rows 50.
+    db = shaped(loaded(2, 8), 2, rows=70)
+    db.execute("update kernel set input_shapes = '8,8' where name = 'Adam'")
+
+    finding = found(db, "R-IMB-2")
+
+    assert suppressed(db, "R-IMB-1") == ["suppressed.more-work"]
+    assert finding is not None
+    assert finding.title.message_id == "rule.r-imb-2.title-more-work"
+    assert finding.location.ranks == (0, 1)
+    assert (finding.message.params["ranks"], finding.message.params["kernels"]) == ("0-1", "MatMul")
+    assert finding.message.params["excess_ns"] == 20 * MS
+    assert finding.gain is not None
+    # The mean of twice 70 and six times 50 is 55.
+    assert finding.gain.expected_ns == 15 * MS
+
+
+def test_one_rank_with_more_to_do_is_a_straggler_whose_work_is_shared() -> None:
+    db = shaped(loaded(1, 4), 1, rows=70)
+    db.execute("update kernel set input_shapes = '8,8' where name = 'Adam'")
+
+    finding = found(db, "R-IMB-1")
+
+    assert suppressed(db, "R-IMB-2") == ["suppressed.straggler-explains"]
+    assert finding is not None
+    assert finding.advice.message_id == "rule.r-imb-1.advice-more-work"
+    assert finding.gain is not None
+    # The mean of 70 and three times 50 is 55.
+    assert finding.gain.expected_ns == 15 * MS
+
+
+@pytest.mark.parametrize("heavy", [3, 4])
+def test_ranks_that_are_slow_alike_are_stragglers_together(heavy: int) -> None:
+    # Four of twelve would be an uneven load, but the same products take longer.
+    db = shaped(loaded(heavy, 12), heavy, rows=50)
+
+    finding = found(db, "R-IMB-1")
+
+    assert suppressed(db, "R-IMB-2") == ["suppressed.straggler-explains"]
+    assert finding is not None
+    assert finding.title.message_id == "rule.r-imb-1.title-several"
+    assert finding.advice.message_id == "rule.r-imb-1.advice-same-work"
+    assert finding.location.ranks == tuple(range(heavy))
+    assert finding.gain is not None
+    assert finding.gain.expected_ns == 20 * MS
+
+
 def test_few_ranks_that_have_more_to_do_are_stragglers() -> None:
     db = loaded(3, 12)
 
