@@ -21,8 +21,8 @@ from tests.unit.report.drawn import add_rank
 from tests.unit.report.test_pages import HOSTILE, hostile_run
 
 TABS = (
-    "kernel_types", "shapes", "operators", "kernels", "slow_instances", "fusion", "roofline", "call_paths", "modules", "copies",
-    "host_calls", "launches", "requests",
+    "kernel_types", "shapes", "operators", "kernels", "slow_instances", "fusion", "roofline", "call_paths", "modules",
+    "copies", "host_calls", "launches", "requests",
 )  # fmt: skip
 PAGES = (
     "overview", *(f"operators?tab={tab}" for tab in TABS), "communication", "memory", "findings", "compare", "health",

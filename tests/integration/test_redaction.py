@@ -14,8 +14,8 @@ import duckdb
 import pytest
 
 from ascend_sn.cli import main as cli
+from ascend_sn.report.documents.health import Damage
 from ascend_sn.report.documents.redacted import redacted
-from ascend_sn.report.documents.run import Damage
 from ascend_sn.store.redaction import Redactor
 from tests.unit.report.drawn import drawn_document
 

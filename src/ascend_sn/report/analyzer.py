@@ -16,7 +16,7 @@ from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.finding import Evidence, Finding, Location, Topic
 from ascend_sn.errors import UnknownNameError
 from ascend_sn.report.assemble.pairs import rank_pairs
-from ascend_sn.report.documents.run import RankPair
+from ascend_sn.report.documents.communication import RankPair
 from ascend_sn.report.words.language import Code, Language, code_of_environment
 from ascend_sn.store import Run, open_run
 from ascend_sn.store.jobs import newest_job

@@ -6,7 +6,8 @@ from typing import Final, Literal, TextIO
 
 import msgspec
 
-from ascend_sn.report.documents.run import Document, Health, Profile
+from ascend_sn.report.documents.health import Health
+from ascend_sn.report.documents.run import Document, Profile
 from ascend_sn.report.words.language import Code, Language
 from ascend_sn.report.words.printable import printable
 from ascend_sn.report.words.wording import (

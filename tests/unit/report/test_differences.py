@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ascend_sn.report.documents.run import Clock, Difference
+from ascend_sn.report.documents.health import Clock, Difference
 from ascend_sn.report.words.language import Language
 from ascend_sn.report.words.wording import clocks_text, difference_text
 

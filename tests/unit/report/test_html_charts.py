@@ -8,8 +8,10 @@ from typing import Literal
 import msgspec
 import pytest
 
-from ascend_sn.report.documents.inference import RequestStage
-from ascend_sn.report.documents.run import Document, HotSpots, Inference, Link, MemoryHolder, RankPair
+from ascend_sn.report.documents.communication import Link, RankPair
+from ascend_sn.report.documents.inference import Inference, RequestStage
+from ascend_sn.report.documents.memory import HotSpots, MemoryHolder
+from ascend_sn.report.documents.run import Document
 from ascend_sn.report.documents.views import View
 from ascend_sn.report.html.chart_data import HeatChart, LinesChart, RankingChart, ShareChart, StackChart
 from ascend_sn.report.html.charts import charts_of

@@ -9,7 +9,11 @@ import msgspec
 import pytest
 
 from ascend_sn.report.assemble.run import assemble
-from ascend_sn.report.documents.run import Difference, Document, KernelShape, KernelType, Link, MemoryOperator, Operator
+from ascend_sn.report.documents.communication import Link
+from ascend_sn.report.documents.health import Difference
+from ascend_sn.report.documents.memory import MemoryOperator
+from ascend_sn.report.documents.operators import KernelShape, KernelType, Operator
+from ascend_sn.report.documents.run import Document
 from ascend_sn.report.documents.timeline import StepTimeline, TimelineLane, TimelineSlice
 from ascend_sn.report.documents.views import View, view_of
 from ascend_sn.report.html.run import html_text

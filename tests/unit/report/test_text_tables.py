@@ -5,8 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ascend_sn.report.documents.inference import BatchSize, RequestStage
-from ascend_sn.report.documents.run import Inference, KernelShape, LeakVerdict, Memory, Operators, Step, Steps
+from ascend_sn.report.documents.inference import BatchSize, Inference, RequestStage
+from ascend_sn.report.documents.memory import LeakVerdict, Memory
+from ascend_sn.report.documents.operators import KernelShape, Operators
+from ascend_sn.report.documents.steps import Step, Steps
 from ascend_sn.report.documents.views import View
 from ascend_sn.report.tables.inference import inference_tables
 from ascend_sn.report.tables.text import leak_table, shape_table, step_table

@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from ascend_sn.analysis import Missing
-from ascend_sn.report.documents.run import Section
+from ascend_sn.report.documents.section import Section
 
 __all__ = ["absent"]
 

@@ -11,7 +11,7 @@ from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE
 from ascend_sn.report.assemble.absence import absent
 from ascend_sn.report.assemble.pairs import rank_pairs
-from ascend_sn.report.documents.run import Communication, CommunicationGrade, Link, Operation
+from ascend_sn.report.documents.communication import Communication, CommunicationGrade, Link, Operation
 
 __all__ = ["communication_section"]
 

@@ -8,7 +8,7 @@ from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE
 from ascend_sn.analysis import Missing
 from ascend_sn.report.assemble.absence import absent
-from ascend_sn.report.documents.run import Copies, Copy
+from ascend_sn.report.documents.copies import Copies, Copy
 
 __all__ = ["copies_section"]
 

@@ -10,6 +10,7 @@ from ascend_sn.advisor.finding import Advice, Finding, NotCollected, Plan, Price
 from ascend_sn.advisor.rulebook import Rulebook
 from ascend_sn.report.documents.findings import (
     FindingEntry,
+    Findings,
     Gain,
     LackingRule,
     PlanEntry,
@@ -17,7 +18,6 @@ from ascend_sn.report.documents.findings import (
     ReplayFigures,
     SuppressedEntry,
 )
-from ascend_sn.report.documents.run import Findings
 from ascend_sn.report.documents.views import Selection
 from ascend_sn.report.words.language import Language
 

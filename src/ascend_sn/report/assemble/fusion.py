@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.analysis.registry import Missing, Need, missing_needs
 from ascend_sn.report.assemble.absence import absent
-from ascend_sn.report.documents.run import Fusion, FusionPattern, StepGain
+from ascend_sn.report.documents.fusion import Fusion, FusionPattern, StepGain
 from ascend_sn.report.words.language import Language
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import msgspec
 from ascend_sn.advisor.damage_facts import damage_kinds
 from ascend_sn.advisor.device_data import SilentDevice
 from ascend_sn.advisor.facts import Facts
-from ascend_sn.report.documents.run import Check, Clock, Coverage, Damage, Difference, Health, Ranks
+from ascend_sn.report.documents.health import Check, Clock, Coverage, Damage, Difference, Health, Ranks
 
 __all__ = ["health_section"]
 

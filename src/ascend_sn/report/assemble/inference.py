@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.report.assemble.absence import absent
-from ascend_sn.report.documents.inference import BatchSize, RequestStage
-from ascend_sn.report.documents.run import Inference
+from ascend_sn.report.documents.inference import BatchSize, Inference, RequestStage
 
 __all__ = ["inference_section"]
 

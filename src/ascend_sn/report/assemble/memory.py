@@ -9,7 +9,7 @@ import msgspec
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.analysis.registry import Missing, Need, missing_needs
 from ascend_sn.report.assemble.absence import absent
-from ascend_sn.report.documents.run import (
+from ascend_sn.report.documents.memory import (
     Curve,
     HotSpots,
     LeakVerdict,

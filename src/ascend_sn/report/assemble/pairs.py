@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ascend_sn.advisor.facts import Facts
-from ascend_sn.report.documents.run import RankPair
+from ascend_sn.report.documents.communication import RankPair
 
 __all__ = ["rank_pairs"]
 

@@ -11,8 +11,13 @@ from ascend_sn.advisor.pricing import said
 from ascend_sn.analysis import Missing
 from ascend_sn.replay import CriticalPath, PathPart, TimeClass, Unpriced
 from ascend_sn.report.assemble.absence import absent
-from ascend_sn.report.documents.critical_path import OperatorSlack, PathClass, PathSlice, TimeClassName
-from ascend_sn.report.documents.run import CriticalPathSection
+from ascend_sn.report.documents.critical_path import (
+    CriticalPathSection,
+    OperatorSlack,
+    PathClass,
+    PathSlice,
+    TimeClassName,
+)
 from ascend_sn.report.words.language import Language
 
 __all__ = ["critical_path_section"]

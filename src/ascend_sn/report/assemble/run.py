@@ -25,21 +25,10 @@ from ascend_sn.report.assemble.inference import inference_section
 from ascend_sn.report.assemble.memory import memory_section
 from ascend_sn.report.assemble.path import critical_path_section
 from ascend_sn.report.assemble.timeline import capture_length, timeline_of
-from ascend_sn.report.documents.run import (
-    SCHEMA,
-    Breakdown,
-    Document,
-    ExportedStep,
-    InputPipeline,
-    KernelShape,
-    KernelType,
-    Operator,
-    Operators,
-    Profile,
-    Statement,
-    Step,
-    Steps,
-)
+from ascend_sn.report.documents.operators import KernelShape, KernelType, Operator, Operators
+from ascend_sn.report.documents.run import SCHEMA, Document, Profile
+from ascend_sn.report.documents.section import Statement
+from ascend_sn.report.documents.steps import Breakdown, ExportedStep, InputPipeline, Step, Steps
 from ascend_sn.report.documents.views import Selection
 from ascend_sn.report.words.language import Language
 from ascend_sn.store import Run

@@ -22,7 +22,7 @@ from ascend_sn.compare.judge import Judgement
 from ascend_sn.compare.operators import OperatorChange
 from ascend_sn.compare.recovery import Recovery
 from ascend_sn.model.message import Message
-from ascend_sn.report.documents.run import Statement
+from ascend_sn.report.documents.section import Statement
 from ascend_sn.report.words.comparison_text import (
     baseline_sentence,
     gate_sentences,

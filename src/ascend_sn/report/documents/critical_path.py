@@ -6,7 +6,15 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["OperatorSlack", "PathClass", "PathSlice", "TimeClassName"]
+from ascend_sn.report.documents.section import Section
+
+__all__ = [
+    "CriticalPathSection",
+    "OperatorSlack",
+    "PathClass",
+    "PathSlice",
+    "TimeClassName",
+]
 
 TimeClassName = Literal[
     "data_loading",
@@ -69,3 +77,29 @@ class OperatorSlack(msgspec.Struct, kw_only=True):
     on_path_ns: int
     criticality_ratio: float
     slack_ns: int
+
+
+class CriticalPathSection(Section, kw_only=True):
+    """What holds the median step: the longest path through its dependencies, over host, device, links and ranks.
+
+    Attributes:
+        scope: What was followed: `step`, `inferred step` or `whole capture`.
+        ranks: Ranks that were followed together.
+        step_ns: Length of the step; the classes add up to it.
+        identity_error_ratio: How far the replayed step is off the captured one.
+        classes: Time on the path by class, most first.
+        slice_count: Slices on the path; `slices` are the longest hundred of them, in order.
+        operator_count: Operators and kernel names of the step; `operators` are those with most time on the path.
+        remarks: What limits the confidence in the path.
+    """
+
+    scope: str = ""
+    ranks: list[int | None] = []
+    step_ns: int | None = None
+    identity_error_ratio: float | None = None
+    classes: list[PathClass] = []
+    slice_count: int = 0
+    slices: list[PathSlice] = []
+    operator_count: int = 0
+    operators: list[OperatorSlack] = []
+    remarks: list[str] = []

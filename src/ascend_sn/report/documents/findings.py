@@ -7,8 +7,18 @@ from typing import Any, Literal
 import msgspec
 
 from ascend_sn.advisor.finding import Confidence, Effort, Evidence, Location, Per, Severity, Topic
+from ascend_sn.report.documents.section import Section
 
-__all__ = ["FindingEntry", "Gain", "LackingRule", "PlanEntry", "PlanOfChanges", "ReplayFigures", "SuppressedEntry"]
+__all__ = [
+    "FindingEntry",
+    "Findings",
+    "Gain",
+    "LackingRule",
+    "PlanEntry",
+    "PlanOfChanges",
+    "ReplayFigures",
+    "SuppressedEntry",
+]
 
 
 class Gain(msgspec.Struct, kw_only=True):
@@ -122,3 +132,19 @@ class ReplayFigures(msgspec.Struct, kw_only=True):
     confidence: Confidence
     remarks: list[str]
     refused: str = ""
+
+
+class Findings(Section, kw_only=True):
+    """What the advisor says: findings by the time that is to be had, what was held back, which rules could not look.
+
+    `quiet` are the rules that looked and found nothing; `plan` is null where nothing has a price, `replay` where
+    nothing was replayed. `changed_thresholds` are those that the user has set.
+    """
+
+    rows: list[FindingEntry] = []
+    suppressed: list[SuppressedEntry] = []
+    lacking: list[LackingRule] = []
+    quiet: list[str] = []
+    plan: PlanOfChanges | None = None
+    replay: ReplayFigures | None = None
+    changed_thresholds: list[str] = []

@@ -6,7 +6,13 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["BatchSize", "RequestStage"]
+from ascend_sn.report.documents.section import Section
+
+__all__ = [
+    "BatchSize",
+    "Inference",
+    "RequestStage",
+]
 
 
 class RequestStage(msgspec.Struct, kw_only=True):
@@ -43,3 +49,10 @@ class BatchSize(msgspec.Struct, kw_only=True):
     samples_per_s: float
     is_knee: bool
     is_highest: bool
+
+
+class Inference(Section, kw_only=True):
+    """Requests by stage, and throughput by batch size; either may be empty."""
+
+    stages: list[RequestStage] = []
+    batch_sizes: list[BatchSize] = []

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any, Final
 
-from ascend_sn.report.documents.run import Curve, Document, Inference, RankPair
+from ascend_sn.report.documents.communication import RankPair
+from ascend_sn.report.documents.inference import Inference
+from ascend_sn.report.documents.memory import Curve
+from ascend_sn.report.documents.run import Document
 from ascend_sn.report.documents.views import telling_ranks
 from ascend_sn.report.html.chart_data import (
     Chart,

@@ -8,7 +8,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from ascend_sn.report.documents.run import Link
+from ascend_sn.report.documents.communication import Link
 from ascend_sn.report.html.figures import Cell, heat_map
 from ascend_sn.report.words.language import Language
 from ascend_sn.report.words.quantities import bytes_text, duration_text, rate_text

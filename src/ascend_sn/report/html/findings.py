@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ascend_sn.report.documents.findings import FindingEntry
-from ascend_sn.report.documents.run import Findings
+from ascend_sn.report.documents.findings import FindingEntry, Findings
 from ascend_sn.report.words.finding_text import (
     evidence_text,
     held_text,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ascend_sn.report.documents.run import Curve, Document
+from ascend_sn.report.documents.memory import Curve
+from ascend_sn.report.documents.run import Document
 from ascend_sn.report.html.figures import Line, Part, even_ticks, line_chart
 from ascend_sn.report.words.language import Language
 from ascend_sn.report.words.quantities import bytes_text, duration_text

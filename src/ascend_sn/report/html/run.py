@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from ascend_sn.report.documents.run import Document, Operation
+from ascend_sn.report.documents.communication import Operation
+from ascend_sn.report.documents.run import Document
 from ascend_sn.report.documents.views import View
 from ascend_sn.report.html.bundle import data_block, policy, report_script
 from ascend_sn.report.html.chart_data import Chart, ReportData

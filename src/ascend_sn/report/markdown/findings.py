@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ascend_sn.report.documents.findings import FindingEntry
-from ascend_sn.report.documents.run import Findings
+from ascend_sn.report.documents.findings import FindingEntry, Findings
 from ascend_sn.report.words.finding_text import (
     evidence_text,
     held_text,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ascend_sn.report.documents.run import Document, Operation, Section
+from ascend_sn.report.documents.communication import Operation
+from ascend_sn.report.documents.run import Document
+from ascend_sn.report.documents.section import Section
 from ascend_sn.report.documents.views import View, telling_ranks
 from ascend_sn.report.markdown.blocks import bullets, section_lines, table, table_lines
 from ascend_sn.report.markdown.findings import findings_lines

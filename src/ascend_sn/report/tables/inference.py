@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ascend_sn.report.documents.run import Inference
+from ascend_sn.report.documents.inference import Inference
 from ascend_sn.report.tables.text import TextTable, columns_of, share_cell, text_table
 from ascend_sn.report.words.language import Language
 from ascend_sn.report.words.quantities import count_text, duration_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from ascend_sn.report.documents.run import CriticalPathSection
+from ascend_sn.report.documents.critical_path import CriticalPathSection
 from ascend_sn.report.documents.views import View
 from ascend_sn.report.tables.text import TextTable, columns_of, text_table
 from ascend_sn.report.words.language import Language

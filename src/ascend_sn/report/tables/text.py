@@ -7,17 +7,12 @@ from dataclasses import dataclass
 from statistics import median_low
 from typing import Final
 
-from ascend_sn.report.documents.run import (
-    Breakdown,
-    Communication,
-    Copies,
-    Fusion,
-    FusionPattern,
-    LeakVerdict,
-    Memory,
-    Operators,
-    Steps,
-)
+from ascend_sn.report.documents.communication import Communication
+from ascend_sn.report.documents.copies import Copies
+from ascend_sn.report.documents.fusion import Fusion, FusionPattern
+from ascend_sn.report.documents.memory import LeakVerdict, Memory
+from ascend_sn.report.documents.operators import Operators
+from ascend_sn.report.documents.steps import Breakdown, Steps
 from ascend_sn.report.documents.views import View
 from ascend_sn.report.words.language import Language
 from ascend_sn.report.words.printable import shortened

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal, TypeVar
 
-from ascend_sn.report.documents.run import Communication, Copies, Document, Fusion, FusionPattern, Memory, Operator
+from ascend_sn.report.documents.communication import Communication
+from ascend_sn.report.documents.copies import Copies
+from ascend_sn.report.documents.fusion import Fusion, FusionPattern
+from ascend_sn.report.documents.memory import Memory
+from ascend_sn.report.documents.operators import Operator
+from ascend_sn.report.documents.run import Document
 from ascend_sn.report.documents.views import View
 from ascend_sn.report.terminal.blocks import Blocks, known_duration, known_rate, known_share, known_size, name_text
 from ascend_sn.report.words.printable import printable

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ascend_sn.advisor.finding import Evidence
-from ascend_sn.report.documents.findings import FindingEntry
-from ascend_sn.report.documents.run import Document, Findings
+from ascend_sn.report.documents.findings import FindingEntry, Findings
+from ascend_sn.report.documents.run import Document
 from ascend_sn.report.terminal.blocks import INDENT, Blocks
 from ascend_sn.report.terminal.wrapping import wrapped
 from ascend_sn.report.words.finding_text import (

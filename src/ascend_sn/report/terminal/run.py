@@ -11,7 +11,9 @@ from rich.text import Text
 
 from ascend_sn.advisor.median_step import MedianStep
 from ascend_sn.report.documents.cluster import Cluster
-from ascend_sn.report.documents.run import Document, ExportedStep, Operation
+from ascend_sn.report.documents.communication import Operation
+from ascend_sn.report.documents.run import Document
+from ascend_sn.report.documents.steps import ExportedStep
 from ascend_sn.report.documents.views import View, telling_ranks
 from ascend_sn.report.tables.cluster import cluster_lines, link_table, stage_table, worst_table
 from ascend_sn.report.tables.path import path_lines

@@ -6,8 +6,7 @@ import re
 from typing import Final
 
 from ascend_sn.advisor.finding import Evidence
-from ascend_sn.report.documents.findings import FindingEntry, Gain, LackingRule, PlanEntry, SuppressedEntry
-from ascend_sn.report.documents.run import Findings
+from ascend_sn.report.documents.findings import FindingEntry, Findings, Gain, LackingRule, PlanEntry, SuppressedEntry
 from ascend_sn.report.words.language import Language
 from ascend_sn.report.words.printable import printable
 from ascend_sn.report.words.quantities import duration_text, quantity_text

@@ -7,24 +7,14 @@ from typing import Final
 
 import msgspec
 
-from ascend_sn.report.documents.run import (
-    Clock,
-    CommunicationGrade,
-    Copies,
-    Copy,
-    Coverage,
-    Damage,
-    Difference,
-    Document,
-    Fusion,
-    FusionPattern,
-    Health,
-    HotSpots,
-    InputPipeline,
-    Operation,
-    RankPair,
-    Section,
-)
+from ascend_sn.report.documents.communication import CommunicationGrade, Operation, RankPair
+from ascend_sn.report.documents.copies import Copies, Copy
+from ascend_sn.report.documents.fusion import Fusion, FusionPattern
+from ascend_sn.report.documents.health import Clock, Coverage, Damage, Difference, Health
+from ascend_sn.report.documents.memory import HotSpots
+from ascend_sn.report.documents.run import Document
+from ascend_sn.report.documents.section import Section
+from ascend_sn.report.documents.steps import InputPipeline
 from ascend_sn.report.words.language import Language
 from ascend_sn.report.words.printable import printable, shortened
 from ascend_sn.report.words.quantities import count_text, duration_text, percent_text
