@@ -12,10 +12,13 @@ import asc_tools.profiler
 import ascend.profiler
 import ascend_sn
 from ascend_sn import analysis, replay
+from ascend_sn.compare.metrics import BY_NAME, DEFAULT_LIMITS
 from ascend_sn.model.tables import TABLES
+from ascend_sn.report.words.language import Code, Language
 from scripts import generate_reference
 from scripts.generate_reference import FOLDER, metrics, pages
 from scripts.insight_reference import undocumented
+from tests.docs.blocks import REPOSITORY
 
 
 def test_the_pages_are_up_to_date() -> None:
@@ -70,3 +73,18 @@ def test_a_definition_is_taken_from_behind_the_name() -> None:
         runner.run(example)
 
     assert (runner.failures, runner.tries) == (0, 3)
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_the_help_of_limits_names_those_in_force(code: Code) -> None:
+    said = Language.load(code).text("cli.option.limit")
+
+    named = {name: float(value) for name, value in re.findall(r"(\w+)=(\d+)", said)}
+    assert named == {name: pytest.approx(100 * limit) for name, limit in DEFAULT_LIMITS.items()}
+    assert all(name in said for name in BY_NAME)
+
+
+def test_defaults_of_options_are_on_the_page() -> None:
+    page = (REPOSITORY / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+
+    assert "CSV, JSON and Parquet hold all. (default: 100; x>=1) |" in page

@@ -21,7 +21,9 @@ DEFAULT_FOLDER: Final = "ascend_inference"
 @click.command(cls=GuideCommand)
 @click.option("--model", required=True, type=ANY_PATH, metavar="FILE", help="cli.option.infer-model")
 @click.option("--input-shape", "shapes", multiple=True, metavar="SHAPE", help="cli.option.infer-shape")
-@click.option("--runs", type=click.IntRange(min=1), default=20, help="cli.option.infer-runs")
+@click.option(
+    "--runs", type=click.IntRange(min=1), default=20, metavar="N", show_default=True, help="cli.option.infer-runs"
+)
 @click.option("--output", type=ANY_PATH, metavar="DIR", help="cli.option.infer-output")
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), help="cli.option.format")
 @click.option("--cache-dir", type=ANY_PATH, metavar="DIR", help="cli.option.cache-dir")

@@ -40,13 +40,20 @@ _ROWS: Final = 100
 @click.argument("words", nargs=-1, metavar="[PATH]... [SQL]")
 @input_option()
 @click.option(
-    "--format", "output_format", type=click.Choice(("text", "csv", "json", "parquet")), help="cli.option.format"
+    "--format", "output_format", type=click.Choice(("text", "csv", "json", "parquet")), help="cli.option.query-format"
 )
 @click.option("--output", type=ANY_PATH, metavar="FILE", help="cli.option.query-output")
 @switch("--schema", help="cli.option.schema")
-@click.option("--limit", type=click.IntRange(min=1), default=_ROWS, show_default=True, help="cli.option.limit-rows")
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, help="cli.option.timeout"
+    "--limit", type=click.IntRange(min=1), default=_ROWS, metavar="N", show_default=True, help="cli.option.limit-rows"
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    metavar="SECONDS",
+    show_default=True,
+    help="cli.option.timeout",
 )
 @job_option()
 @redact_option()

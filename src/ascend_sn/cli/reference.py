@@ -112,9 +112,10 @@ def _command(command: click.Command, name: str, parent: click.Context, language:
     for option in command.get_params(context):
         record = option.get_help_record(context) if isinstance(option, click.Option) else None
         if record is not None:
-            message_id = record[1].partition("  ")[0]
+            message_id, _, bounds = record[1].partition("  ")
             text = language.text(message_id) if language.has(message_id) else message_id
-            lines.append(f"| `{record[0].replace('|', chr(92) + '|')}` | {text} |")
+            bounded = f" ({bounds.strip('[]')})" if bounds else ""
+            lines.append(f"| `{record[0].replace('|', chr(92) + '|')}` | {text}{bounded} |")
     return [*lines, "", "```sh", *language.text(f"cli.{name}.examples").splitlines(), "```"]
 
 

@@ -16,7 +16,7 @@ from ascend_sn.report.words.language import Language
 @click.command(cls=GuideCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--output", type=ANY_PATH, metavar="DIR", help="cli.option.run-output")
-@click.option("--level", type=click.IntRange(1, 3), help="cli.option.run-level")
+@click.option("--level", type=click.IntRange(1, 3), metavar="N", help="cli.option.run-level")
 @click.option("--ops", metavar="LIST", help="cli.option.run-ops")
 @switch("--comm", help="cli.option.run-comm")
 @switch("--memory", help="cli.option.run-memory")

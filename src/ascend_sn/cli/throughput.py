@@ -22,7 +22,9 @@ SCHEMA: Final = "ascend-sn/throughput/1"
 @click.option("--input-shape", required=True, metavar="SIZES", help="cli.option.throughput-shape")
 @click.option("--batch-sizes", default="1,4,8,16,32", metavar="LIST", help="cli.option.throughput-sizes")
 @click.option("--latency-limit-ms", type=float, metavar="MS", help="cli.option.throughput-limit")
-@click.option("--runs", type=click.IntRange(min=1), default=100, help="cli.option.infer-runs")
+@click.option(
+    "--runs", type=click.IntRange(min=1), default=100, metavar="N", show_default=True, help="cli.option.infer-runs"
+)
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), help="cli.option.format")
 @language_option()
 def throughput(

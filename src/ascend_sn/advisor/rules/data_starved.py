@@ -1,6 +1,7 @@
 """R-DATA-1 data starved: the step waits for its input.
 
-Graded like the input analysis: moderate from 5 % of the step, high from 20 %.
+Graded like the input analysis: moderate from 5 % of the step, high from 20 %. Where Python calls were recorded, the
+function of the program that takes the time is named.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import msgspec
 
 from ascend_sn.advisor.evidence import figures
 from ascend_sn.advisor.finding import Location
+from ascend_sn.advisor.loading_calls import LoadingCall, loading_call
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule
+from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule, TextPart
 from ascend_sn.advisor.surroundings import Surroundings, surroundings
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ def check(context: Context) -> Iterator[Claim]:
     known = surroundings(context.facts)[worst.profile_id]
     exposed_ratio = _exposed_ratio(context, worst)
     logged = worst.source == _LOGGED
+    call = loading_call(context.facts, worst.profile_id, limits["call_from_ratio"])
     more = MORE_WORKERS if known.cores is None else max(min(MORE_WORKERS, known.cores), 1)
     yield Claim(
         params={
@@ -64,10 +67,13 @@ def check(context: Context) -> Iterator[Claim]:
             "share_ratio": worst.data_share_ratio,
             "more": more,
             "exposed_ratio": worst.data_share_ratio if exposed_ratio is None else exposed_ratio,
+            "call": "" if call is None else call.name,
+            "call_ratio": 0.0 if call is None else _share(call),
         },
         location=Location(
             profile_ids=tuple(row.profile_id for row in waiting),
             ranks=tuple(row.rank for row in waiting if row.rank is not None),
+            site="" if call is None else call.name,
         ),
         evidence=figures(
             worst,
@@ -80,15 +86,30 @@ def check(context: Context) -> Iterator[Claim]:
             },
         )
         + figures(worst, "step_phases", {"exposed_ratio": exposed_ratio})
+        + figures(worst, "span", {"call_ratio": None if call is None else _share(call)})
         + figures(worst, "metric", {"workers_count": known.workers, "cores_count": known.cores}),
         direct=_direct(worst, known) if logged else None,
         changes=() if logged else (partial(_hidden, workers=known.workers, cores=known.cores),),
         at_stake_ns=worst.data_ns,
         suppressed_by=_held_back(context, worst, known, exposed_ratio),
-        texts={"advice": "rule.r-data-1.advice-no-workers"} if known.workers == 0 else {},
+        texts=_texts(known, call),
         grade=worst.grade,
         confidence="low" if logged else "high",
     )
+
+
+def _texts(known: Surroundings, call: LoadingCall | None) -> dict[TextPart, str]:
+    texts: dict[TextPart, str] = {}
+    if known.workers == 0:
+        texts["advice"] = "rule.r-data-1.advice-no-workers"
+    if call is not None:
+        texts["message"] = "rule.r-data-1.message-call"
+    return texts
+
+
+def _share(call: LoadingCall) -> float:
+    """A function that calls itself counts more than once."""
+    return min(call.total_ns / call.loading_ns, 1.0)
 
 
 def _exposed_ratio(context: Context, row: _Input) -> float | None:

@@ -8,6 +8,7 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.surroundings import Surroundings, surroundings
 from ascend_sn.model.trace_schema import CORES_METRIC, SHARED_MEMORY_METRIC, WORKERS_METRIC
+from ascend_sn.report.words.language import Language
 from tests.timeline import empty_tables, insert, timeline
 from tests.unit.advisor.advised import advised, found, suppressed
 from tests.unit.report.drawn import DrawnRun, add_rank
@@ -138,3 +139,50 @@ def test_surroundings_that_are_no_numbers_are_not_known(value: float) -> None:
 
     assert surroundings(Facts(DrawnRun(db)))[0] == Surroundings(profile_id=0)
     assert found(db, "R-DATA-1") is not None
+
+
+def calls_in_loading(db: DuckDBPyConnection, *calls: tuple[str, int, int], steps: int = 6) -> DuckDBPyConnection:
+    """Python calls in the loading of each step: name, begin in it and length; one that begins later is further in."""
+    for step in range(steps):
+        for depth, (name, start_ns, dur_ns) in enumerate(calls):
+            insert(db, "span", rank=0, span_id=10 * step + depth, name=name, thread="main",
+                   ts_ns=step * 100 * MS + start_ns, dur_ns=dur_ns, depth=depth)  # fmt: skip
+    return db
+
+
+LIBRARY = ("torch/utils/data/dataloader.py(783): _next_data", 0, 40 * MS)
+
+
+def test_the_function_of_the_program_in_which_loading_spends_its_time_is_named() -> None:
+    # 40 ms of loading: 36 of them in __getitem__, 30 of these in read, which decodes for 10.
+    db = calls_in_loading(
+        training(40 * MS, 40 * MS), LIBRARY, ("set.py(13): __getitem__", MS, 36 * MS),
+        ("set.py(40): read", 2 * MS, 30 * MS), ("set.py(55): decode", 3 * MS, 10 * MS),
+    )  # fmt: skip
+
+    finding = found(db, "R-DATA-1")
+
+    assert finding is not None
+    assert finding.location.site == "set.py(40): read"
+    said = Language.load("en").render(finding.message)
+    assert "and 75 % of the loading is spent in set.py(40): read; for" in said
+
+
+def test_a_function_is_named_from_half_of_the_loading_on() -> None:
+    half = calls_in_loading(training(40 * MS, 40 * MS), LIBRARY, ("set.py(13): __getitem__", MS, 20 * MS))
+    less = calls_in_loading(training(40 * MS, 40 * MS), LIBRARY, ("set.py(13): __getitem__", MS, 20 * MS - 1))
+
+    assert [one.location.site for db in (half, less) for one in advised(db, "R-DATA-1").findings] == [
+        "set.py(13): __getitem__",
+        "",
+    ]
+
+
+def test_calls_outside_the_loading_do_not_count() -> None:
+    db = calls_in_loading(training(40 * MS, 40 * MS), ("train.py(3): forward", 41 * MS, 50 * MS))
+
+    finding = found(db, "R-DATA-1")
+
+    assert finding is not None
+    assert finding.location.site == ""
+    assert finding.message.message_id == "rule.r-data-1.message"
