@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Final, get_args
 
@@ -40,6 +40,7 @@ def advise(
     thresholds: Thresholds | None = None,
     facts: Facts | None = None,
     rules: Sequence[Rule] = (),
+    looking: Callable[[str], None] | None = None,
 ) -> Advice:
     """Let the rules look at a run.
 
@@ -51,6 +52,7 @@ def advise(
             `ascend_sn.advisor.thresholds`.
         facts: Analysis results of the same run, so that none is worked out twice.
         rules: Rules of one's own, which look after those of the package.
+        looking: Is told the code of each rule before it looks.
 
     Returns:
         Findings by the time that is to be had, risks first; what was held back; which rules could not look; the plan.
@@ -74,6 +76,8 @@ def advise(
     for rule in wanted:
         if topics is not None and rule.topic not in topics:
             continue
+        if looking is not None:
+            looking(rule.code)
         outcomes = _looked(rule, shared, in_force.of(rule.code))
         if not outcomes:
             quiet.append(rule.code)

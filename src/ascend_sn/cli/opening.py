@@ -28,6 +28,7 @@ from ascend_sn.store.upgrade import load_manifest
 if TYPE_CHECKING:
     from ascend_sn.report.documents.run import Document
     from ascend_sn.report.documents.views import Selection
+    from ascend_sn.store.ingest import Progress
 
 __all__ = ["document_of", "input_of", "short_process"]
 
@@ -56,9 +57,11 @@ def document_of(
     selection: Selection | None = None,
     job: str | None = None,
     redact: bool = False,
+    progress: Progress | None = None,
 ) -> Document:
     """Read and analyse a run, or take up what was kept of the last time when neither the input nor the code changed.
 
+    `progress` is told which part of the document is worked out, once the run is read.
     Of an input that holds several jobs, `job` is shown, else the newest, which is then said. With `redact`
     paths, users and hosts have stand-ins.
     """
@@ -66,12 +69,12 @@ def document_of(
     with short_process(), Waiting(language.text("say.reading", name=named.name)) as waiting:
         location = locate(named.paths, cache_dir=cache_dir, progress=waiting.reading)
         try:
-            document = _document(location, language, chosen, job, waiting, cache_dir)
+            document = _document(location, language, chosen, job, waiting, cache_dir, progress)
         except StoreError:
             if not location.discard():
                 raise
             location = locate(named.paths, cache_dir=cache_dir, progress=waiting.reading)
-            document = _document(location, language, chosen, job, waiting, cache_dir)
+            document = _document(location, language, chosen, job, waiting, cache_dir, progress)
     if document.jobs and job is None:
         jobs = {"count": len(document.jobs), "jobs": ", ".join(document.jobs), "job": document.job}
         print(printable(language.text("say.jobs", **jobs)), file=sys.stderr)
@@ -109,6 +112,7 @@ def _document(
     job: str | None,
     waiting: Waiting,
     cache_dir: Path | None,
+    progress: Progress | None,
 ) -> Document:
     manifest = load_manifest(location.folder)
     jobs = jobs_of(manifest)
@@ -127,7 +131,8 @@ def _document(
     document = None if kept is None else _decoded(kept)
     if document is None:
         waiting.tell(language.text("say.analysing"))
-        document = _assembled(location, language, selection, shown if len(jobs) > 1 else None, waiting, cache_dir)
+        chosen = shown if len(jobs) > 1 else None
+        document = _assembled(location, language, selection, chosen, waiting, cache_dir, progress)
         if not selection.rules:
             location.keep(name, msgspec.json.encode(document))
         if selection.advice:
@@ -144,6 +149,7 @@ def _assembled(
     job: str | None,
     waiting: Waiting,
     cache_dir: Path | None,
+    progress: Progress | None,
 ) -> Document:
     from ascend_sn.cluster.choice import as_fits
     from ascend_sn.report.assemble.run import assemble, opened_for
@@ -151,7 +157,7 @@ def _assembled(
 
     opened = opened_for(location, job=job, mapping=as_fits, cache_dir=cache_dir, progress=waiting.reading)
     with opened as run, told_damage(run):
-        return assemble(run, language, selection)
+        return assemble(run, language, selection, progress=progress)
 
 
 def _everything() -> Selection:

@@ -24,7 +24,7 @@ from ascend_sn.report.words.printable import printable
 from ascend_sn.store.input import Input
 
 if TYPE_CHECKING:
-    from ascend_sn.insight.runs import ServedRun
+    from ascend_sn.insight.runs import Note, ServedRun
     from ascend_sn.insight.stand_ins import StandIns
 
 _Document = TypeVar("_Document")
@@ -189,14 +189,16 @@ class Documents:
         self._cache_dir = cache_dir
         self._stand_ins = stand_ins
 
-    def document(self, named: Input, code: str, job: str | None) -> bytes:
-        """Return the document of a run, as JSON."""
+    def document(self, named: Input, code: str, job: str | None, progress: Note) -> bytes:
+        """Return the document of a run, as JSON; `progress` is told what is worked out, and how much is done."""
         from ascend_sn.cli.opening import document_of
         from ascend_sn.report.documents.as_json import json_text
         from ascend_sn.report.documents.views import SECTIONS, Selection
 
         selection = Selection(top_k=_ROWS, details=frozenset(SECTIONS) - {"timeline"})
-        document = document_of(named, _language(code), cache_dir=self._cache_dir, selection=selection, job=job)
+        document = document_of(
+            named, _language(code), cache_dir=self._cache_dir, selection=selection, job=job, progress=progress
+        )
         return json_text(self._shown(document)).encode()
 
     def comparison(self, baseline: Input, candidate: Input, code: str) -> bytes:

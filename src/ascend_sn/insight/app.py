@@ -25,6 +25,7 @@ from ascend_sn.insight.marks import mark_routes
 from ascend_sn.insight.memory_curve import curve_routes
 from ascend_sn.insight.memory_moment import moment_routes
 from ascend_sn.insight.memory_parts import part_routes
+from ascend_sn.insight.profiles import profile_routes
 from ascend_sn.insight.runs import Served
 from ascend_sn.insight.search import search_routes
 from ascend_sn.insight.selection import selection_routes
@@ -53,6 +54,7 @@ def _tables(served: Served) -> list[Route]:
 
 
 MAKERS: Final[tuple[RouteMaker, ...]] = (
+    profile_routes,
     track_routes,
     viewport_routes,
     slice_routes,

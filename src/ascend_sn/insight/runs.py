@@ -26,11 +26,14 @@ from ascend_sn.store.timeline import TIMELINE_FOLDER, add_timeline, timeline_of
 from ascend_sn.store.timeline_files import ProfileMeta, TimelineFiles
 from ascend_sn.store.upgrade import load_manifest
 
-__all__ = ["Documents", "OpenRun", "RunState", "Served", "ServedRun", "distinct_names"]
+__all__ = ["Documents", "Note", "OpenRun", "RunState", "Served", "ServedRun", "distinct_names"]
 
 _Found = TypeVar("_Found")
 
 State = Literal["reading", "ready", "failed"]
+
+Note = Callable[[int, int, str], None]
+"""Takes note of what is done, of how much, and of what happens now."""
 
 _MEMORY: Final = "2GB"
 """What queries of the page may hold at a time."""
@@ -42,8 +45,8 @@ class Documents(Protocol):
     Paths are inputs as the user named them. Every method may take seconds.
     """
 
-    def document(self, named: Input, code: str, job: str | None) -> bytes:
-        """Return the document of a run, as JSON."""
+    def document(self, named: Input, code: str, job: str | None, progress: Note) -> bytes:
+        """Return the document of a run, as JSON; `progress` is told what is worked out, and how much is done."""
 
     def comparison(self, baseline: Input, candidate: Input, code: str) -> bytes:
         """Return the document of a comparison, as JSON."""
@@ -108,7 +111,8 @@ class OpenRun:
         self.across = Part(run if summed is None else summed)
         self.one_by_one = None if summed is None else OneByOne(run)
         show_across(self.across.run)
-        self._once = threading.RLock()
+        self._naming = threading.Lock()
+        self._working: dict[str, threading.RLock] = {}
         self._known: dict[str, Any] = {}
         shown = {profile.profile_id for profile in run.manifest.profiles if run.job in (None, profile.job)}
         self.profiles: dict[int, ProfileMeta] = {
@@ -116,8 +120,10 @@ class OpenRun:
         }
 
     def once(self, name: str, work_out: Callable[[], _Found]) -> _Found:
-        """Return what `work_out` returns; it runs once for each name, and nobody else's while it does."""
-        with self._once:
+        """Return what `work_out` returns; it runs once for each name, and who asks for the same meanwhile waits."""
+        with self._naming:
+            working = self._working.setdefault(name, threading.RLock())
+        with working:
             if name not in self._known:
                 self._known[name] = work_out()
             found: _Found = self._known[name]

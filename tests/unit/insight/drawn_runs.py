@@ -13,7 +13,7 @@ from duckdb import DuckDBPyConnection
 from starlette.testclient import TestClient
 
 from ascend_sn.insight.app import application
-from ascend_sn.insight.runs import Served
+from ascend_sn.insight.runs import Note, Served
 from ascend_sn.model.manifest import MANIFEST_NAME, RUN_FORMAT, RUN_VERSION, Manifest, ManifestProfile
 from ascend_sn.model.tables import BY_NAME
 from ascend_sn.store.input import Input
@@ -59,7 +59,7 @@ def write_run(db: DuckDBPyConnection, folder: Path) -> Path:
 class NoDocuments:
     """Texts are their keys with what they are about; documents are not made."""
 
-    def document(self, named: Input, code: str, job: str | None) -> bytes:
+    def document(self, named: Input, code: str, job: str | None, progress: Note) -> bytes:
         return b'{"document": true}'
 
     def comparison(self, baseline: Input, candidate: Input, code: str) -> bytes:

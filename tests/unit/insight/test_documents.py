@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from ascend_sn.insight.app import application
-from ascend_sn.insight.runs import Served
+from ascend_sn.insight.runs import Note, Served
 from ascend_sn.store.input import Input
 from tests.timeline import timeline
 from tests.unit.insight.drawn_runs import NoDocuments, write_run
@@ -21,9 +21,14 @@ class Counted(NoDocuments):
     def __init__(self) -> None:
         self.asked: list[tuple[str, ...]] = []
 
-    def document(self, named: Input, code: str, job: str | None) -> bytes:
+    def document(self, named: Input, code: str, job: str | None, progress: Note) -> bytes:
         self.asked.append((named.name, code))
-        return f'{{"language": "{code}"}}'.encode()
+        progress(3, 9, "memory")
+        self.while_made()
+        return f'{{"language": "{code}", "memory": {{"peaks": [1]}}, "steps": {{}}}}'.encode()
+
+    def while_made(self) -> None:
+        """What happens while a document is made."""
 
     def comparison(self, baseline: Input, candidate: Input, code: str) -> bytes:
         self.asked.append((baseline.name, candidate.name, code))
@@ -50,8 +55,30 @@ def test_a_document_is_made_once_per_language(http: TestClient, documents: Count
     first, again = (http.get("/api/v1/runs/b/document?lang=zh").json() for _ in range(2))
     other = http.get("/api/v1/runs/b/document").json()
 
-    assert (first, again, other) == ({"language": "zh"}, {"language": "zh"}, {"language": "en"})
+    assert [found["language"] for found in (first, again, other)] == ["zh", "zh", "en"]
     assert documents.asked == [("after", "zh"), ("after", "en")]
+
+
+def test_a_page_gets_the_parts_that_it_asks_for(http: TestClient, documents: Counted) -> None:
+    whole = http.get("/api/v1/runs/b/document").json()
+    some = http.get("/api/v1/runs/b/document?parts=steps,memory").json()
+
+    assert list(whole) == ["language", "memory", "steps"]
+    assert some == {"steps": {}, "memory": {"peaks": [1]}}
+    assert len(documents.asked) == 1
+
+
+def test_while_a_document_is_made_its_progress_is_told(http: TestClient, documents: Counted) -> None:
+    told = []
+    address = "/api/v1/runs/b/document-progress"
+    documents.while_made = lambda: told.append(http.get(address).json())  # type: ignore[method-assign]
+
+    before = http.get(address).json()
+    http.get("/api/v1/runs/b/document?parts=steps")
+    after, other = http.get(address).json(), http.get(f"{address}?lang=zh").json()
+
+    assert told == [{"state": "making", "done": 3, "total": 9, "part": "memory"}]
+    assert [one["state"] for one in (before, after, other)] == ["absent", "made", "absent"]
 
 
 def test_two_runs_are_compared_in_the_order_that_is_asked_for(http: TestClient, documents: Counted) -> None:
@@ -68,6 +95,7 @@ def test_two_runs_are_compared_in_the_order_that_is_asked_for(http: TestClient, 
         ("comparison?base=a&candidate=z", 404, "no_run"),
         ("runs/z/document", 404, "no_run"),
         ("runs/a/document?lang=fr", 400, "bad_parameter"),
+        ("runs/a/document?parts=nothing", 400, "bad_parameter"),
         ("history", 404, "no_history"),
         ("runs/a/tables/nothing", 404, "unknown_name"),
         ("runs/a/tables/kernels?sort=nothing", 404, "unknown_name"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.insight.alignment import automatic_places
+from ascend_sn.insight.profiles import profiles_of
 from ascend_sn.insight.runs import OpenRun
 from ascend_sn.insight.tables_answer import RunTables
 from ascend_sn.insight.tables_list import PAGE_TABLES
@@ -84,6 +87,28 @@ def test_a_rank_that_is_not_looked_into_is_opened_when_it_is_asked_for(
 
         assert (other.rows, other.row_count) == (one.rows, one.row_count)
         assert other.looked_into is None
+
+
+def test_profiles_are_listed_by_rank_with_their_places_where_asked_for(whole: OpenRun, large: OpenRun) -> None:
+    for opened in (whole, large):
+        plain, placed = (profiles_of(opened, placed=placed) for placed in (False, True))
+
+        assert [(one.profile_id, one.rank, one.origin_ns) for one in plain] == [(rank, rank, "0") for rank in range(4)]
+        assert [one.place_ns for one in plain] == [None] * 4
+        assert [one.place_ns for one in placed] == [place.place_ns for place in automatic_places(opened)]
+
+
+def test_what_takes_long_holds_up_nothing_else(whole: OpenRun) -> None:
+    found = []
+
+    def long() -> str:
+        other = threading.Thread(target=lambda: found.append(whole.once("quick", lambda: "quick")))
+        other.start()
+        other.join(30)
+        return "long"
+
+    assert whole.once("long", long) == "long"
+    assert found == ["quick"]
 
 
 def test_two_ranks_are_compared_with_each_other_alone(whole: OpenRun, large: OpenRun) -> None:

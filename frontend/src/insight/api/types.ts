@@ -261,6 +261,26 @@ export interface Cluster {
   heat: { rank: number | null; stage: number | null; own_ns: (number | null)[] }[];
 }
 
+/** A profile as `runs/RUN/profiles` lists it. */
+export interface ListedProfile {
+  profile_id: number;
+  rank: number | null;
+  host: string | null;
+  source: string;
+  origin_ns: string;
+  dur_ns: number;
+  /** Null unless places were asked for. */
+  place_ns: number | null;
+}
+
+export interface DocumentProgress {
+  state: "absent" | "making" | "made";
+  done: number;
+  total: number;
+  /** A field of the document, or the code of a rule. */
+  part: string;
+}
+
 export interface Document {
   input: string;
   job: string;

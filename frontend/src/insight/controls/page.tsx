@@ -1,11 +1,9 @@
 /** The frame of a page that shows the document of a run. */
 
 import type { ComponentChildren } from "preact";
-import { useDocument } from "../api/document";
-import type { Document } from "../api/types";
-import { Pending } from "./pending";
+import type { Asked } from "../api/asked";
 import { Notice } from "../shell/notice";
-import { t } from "../shell/words";
+import { Analysing } from "./analysing";
 
 export function Page({ name, children }: { name: string; children: ComponentChildren }) {
   return (
@@ -15,11 +13,7 @@ export function Page({ name, children }: { name: string; children: ComponentChil
   );
 }
 
-export function DocumentPage({ name, children }: { name: string; children: (document: Document) => ComponentChildren }) {
-  const { value, error, again } = useDocument();
-  return (
-    <Page name={name}>
-      {error ? <Notice error={error} again={again} /> : value ? children(value) : <Pending text={t("session.analysing")} />}
-    </Page>
-  );
+/** What is shown of the document once it is there; until then, how far it is. */
+export function Shown<T>({ asked: { value, error, again }, children }: { asked: Asked<T>; children: (value: T) => ComponentChildren }) {
+  return <>{error ? <Notice error={error} again={again} /> : value ? children(value) : <Analysing />}</>;
 }

@@ -10,7 +10,7 @@ export interface Part {
   total: number;
 }
 
-export function Pending({ text, part = null }: { text: string; part?: Part | null }) {
+export function Pending({ text, part = null, note = "" }: { text: string; part?: Part | null; note?: string }) {
   const [seconds, setSeconds] = useState(0);
   useEffect(() => {
     const timer = setInterval(() => setSeconds((before) => before + 1), 1000);
@@ -21,6 +21,7 @@ export function Pending({ text, part = null }: { text: string; part?: Part | nul
     <div class="soft pending">
       <span role="status">{text}</span>
       {long && <span> {t("pending.seconds", { seconds })}</span>}
+      {long && note !== "" && <span> {note}</span>}
       {long && <progress aria-label={text} {...(part !== null && part.total > 0 ? { value: part.done, max: part.total } : {})} />}
     </div>
   );

@@ -1,9 +1,9 @@
 /** Choose a rank; profiles without a rank are named by what they are. */
 
-import type { Profile } from "../api/types";
+import type { ListedProfile } from "../api/types";
 import { t } from "../shell/words";
 
-export function profileText(profile: Pick<Profile, "profile_id" | "rank" | "source">): string {
+export function profileText(profile: Pick<ListedProfile, "profile_id" | "rank" | "source">): string {
   return profile.rank === null ? t("rank.unknown", { source: profile.source || String(profile.profile_id) }) : t("rank.number", { rank: String(profile.rank) });
 }
 
@@ -13,7 +13,7 @@ export function rankText(rank: number | null | undefined): string {
 
 export function RankSelect({ label, profiles, value, choose, none }: {
   label: string;
-  profiles: readonly Profile[];
+  profiles: readonly ListedProfile[];
   value: number | null;
   choose: (profile: number | null) => void;
   /** What choosing none means. */

@@ -1,6 +1,6 @@
 /** Run, pages, health of the data, language, light or dark, keys. */
 
-import { useDocument } from "../api/document";
+import { useParts } from "../api/document";
 import { helpIsOpen } from "./keys";
 import { change, href, route } from "./router";
 import { currentRun, offeredPages, session } from "./session";
@@ -55,7 +55,7 @@ function RunSwitch() {
 }
 
 function HealthBadge() {
-  const found = useDocument().value?.health;
+  const found = useParts("health").value?.health;
   if (!found) return null;
   const troubles = found.damage_count + found.silent_devices.length;
   return (

@@ -8,6 +8,7 @@ from ascend_sn.advisor.advise import advise
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.finding import Advice, Finding, NotCollected, Plan, PricedGain, ReplayQuality, Suppressed
 from ascend_sn.advisor.rulebook import Rulebook
+from ascend_sn.report.assemble.told import Told
 from ascend_sn.report.documents.findings import (
     FindingEntry,
     Findings,
@@ -24,11 +25,12 @@ from ascend_sn.report.words.language import Language
 __all__ = ["asked", "findings_section"]
 
 
-def asked(facts: Facts, selection: Selection) -> Advice | None:
-    """Let the advisor look at the run; None where it is not asked."""
+def asked(facts: Facts, selection: Selection, told: Told) -> Advice | None:
+    """Let the advisor look at the run, telling which rule looks; None where it is not asked."""
     if not selection.advice:
         return None
-    return advise(facts.run, thresholds=selection.thresholds, facts=facts, rules=selection.rules)
+    told.more(len(Rulebook(selection.rules).codes))
+    return advise(facts.run, thresholds=selection.thresholds, facts=facts, rules=selection.rules, looking=told.part)
 
 
 def findings_section(advice: Advice | None, language: Language, selection: Selection) -> Findings:

@@ -5,11 +5,13 @@ import type { StackChart } from "../../../report/data";
 import { quantityText } from "../../../text/quantities";
 import { useAsked } from "../../api/asked";
 import { runPath } from "../../api/client";
-import type { Document, Grade, TableAnswer } from "../../api/types";
+import { useParts } from "../../api/document";
+import { useProfiles } from "../../api/profiles";
+import type { Grade, TableAnswer } from "../../api/types";
 import { Absent } from "../../controls/absent";
 import { Card, Legend } from "../../controls/card";
 import { ChartView } from "../../controls/chart";
-import { DocumentPage } from "../../controls/page";
+import { Page, Shown } from "../../controls/page";
 import { RankSelect, rankText } from "../../controls/rank-select";
 import { RowsTable } from "../../controls/rows-table";
 import { type Row, ServerTable, rowOf } from "../../controls/server-table";
@@ -24,20 +26,22 @@ const GRADED = 64;
 const PARTS = ["transit", "wait", "idle", "unknown"] as const;
 
 export function CommunicationPage({ run }: PageProps) {
-  return <DocumentPage name="communication">{(document) => <Content run={run} document={document} />}</DocumentPage>;
+  return <Page name="communication"><Content run={run} /></Page>;
 }
 
-function Content({ run, document }: { run: string; document: Document }) {
+function Content({ run }: { run: string }) {
+  const profiles = useProfiles(run);
+  const asked = useParts("communication");
   const { rank, op, group, call, from, to, only } = parameters({ only: text(), rank: number(), op: text(), group: text(), call: number(), from: number(), to: number() });
-  const section = document.communication;
-  if (!section.collected) return <><h1>{t("page.communication")}</h1><Absent why={section} /></>;
+  const section = asked.value?.communication;
+  if (section && !section.collected) return <><h1>{t("page.communication")}</h1><Absent why={section} /></>;
   return (
     <>
       <div class="page-head">
         <h1>{t("page.communication")}</h1>
-        {document.profiles.length > 1 && (
+        {profiles.length > 1 && (
           <div class="fields">
-            <RankSelect label={t("rank.label")} profiles={document.profiles} value={rank} none={t("rank.all")} choose={(one) => change({ rank: one })} />
+            <RankSelect label={t("rank.label")} profiles={profiles} value={rank} none={t("rank.all")} choose={(one) => change({ rank: one })} />
           </div>
         )}
       </div>
@@ -46,7 +50,7 @@ function Content({ run, document }: { run: string; document: Document }) {
           {t("comm.only-group", { group: only })} <button type="button" onClick={() => change({ only: null })}>{t("operators.only-off")}</button>
         </p>
       )}
-      <Grades rows={section.grades ?? []} />
+      <Shown asked={asked}>{({ communication }) => <Grades rows={communication.grades ?? []} />}</Shown>
       <Primitives run={run} rank={rank} />
       <Card title={t("comm.calls")} note={t("comm.calls-note")}>
         {op !== "" && call !== null && <Members run={run} op={op} group={group} sequence={call} />}

@@ -1,11 +1,12 @@
 /** What limits the run and what to do: gain first, then what was measured, then how to verify. */
 
 import { quantityText } from "../../../text/quantities";
+import { useParts } from "../../api/document";
 import type { Document, Evidence, Finding, Findings, Suppressed } from "../../api/types";
 import { Absent } from "../../controls/absent";
 import { Card, Choice } from "../../controls/card";
 import { breakable, cellText, columnText } from "../../controls/cells";
-import { DocumentPage } from "../../controls/page";
+import { Page, Shown } from "../../controls/page";
 import { type Places, findingHref, usePlaces } from "../../controls/places";
 import { RowsTable } from "../../controls/rows-table";
 import type { PageProps } from "../../shell/page-props";
@@ -14,16 +15,18 @@ import { named, t } from "../../shell/words";
 import { unitOf } from "../../controls/units";
 import { GainBar, gainText, worthText } from "./gain";
 
+type Told = Pick<Document, "findings" | "breakdown">;
+
 export function FindingsPage({ run }: PageProps) {
   const places = usePlaces(run);
   return (
-    <DocumentPage name="findings">
-      {(document) => <Content document={document} places={places} />}
-    </DocumentPage>
+    <Page name="findings">
+      <Shown asked={useParts("findings", "breakdown")}>{(document) => <Content document={document} places={places} />}</Shown>
+    </Page>
   );
 }
 
-function Content({ document, places }: { document: Document; places: Places }) {
+function Content({ document, places }: { document: Told; places: Places }) {
   const { topic, id } = parameters({ topic: text(), id: text() });
   const { findings } = document;
   if (!findings.collected) return <><h1>{t("page.findings")}</h1><Absent why={findings} /></>;
@@ -55,7 +58,7 @@ function Content({ document, places }: { document: Document; places: Places }) {
   );
 }
 
-function FindingCard({ finding, document, places, open }: { finding: Finding; document: Document; places: Places; open: boolean }) {
+function FindingCard({ finding, document, places, open }: { finding: Finding; document: Told; places: Places; open: boolean }) {
   return (
     <article class={`card finding ${finding.severity}`} id={finding.id} ref={(box) => { if (open) box?.scrollIntoView(); }}>
       <div class="card-head">
@@ -128,7 +131,7 @@ function PlanCard({ plan }: { plan: NonNullable<Findings["plan"]> }) {
   );
 }
 
-function HeldBack({ findings, document, places }: { findings: Findings; document: Document; places: Places }) {
+function HeldBack({ findings, document, places }: { findings: Findings; document: Told; places: Places }) {
   const rows = findings.suppressed ?? [];
   if (!rows.length) return null;
   return (

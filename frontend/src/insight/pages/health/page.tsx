@@ -1,10 +1,11 @@
 /** Whether the data can be believed: damage, what was not collected and how to turn it on, ranks, clocks, checks. */
 
-import type { Document } from "../../api/types";
+import { useParts } from "../../api/document";
+import type { Health } from "../../api/types";
 import { quantityText } from "../../../text/quantities";
 import { Card } from "../../controls/card";
 import { breakable } from "../../controls/cells";
-import { DocumentPage } from "../../controls/page";
+import { Page, Shown } from "../../controls/page";
 import { rankText } from "../../controls/rank-select";
 import { RowsTable } from "../../controls/rows-table";
 import { ServerTable } from "../../controls/server-table";
@@ -13,35 +14,36 @@ import { named, t } from "../../shell/words";
 
 export function HealthPage({ run }: PageProps) {
   return (
-    <DocumentPage name="health">
-      {(document) => (
-        <>
-          <Summary document={document} />
-          {document.health.not_collected.length > 0 && <NotCollected document={document} />}
-          {(document.health.differences ?? []).length > 0 && <Differences document={document} />}
-          <Card title={t("health-page.damage")} note={t("health-page.damage-note")}>
-            <ServerTable run={run} name="damage" title={t("health-page.damage")} />
-          </Card>
-          <Card title={t("health-page.checks")} note={t("health-page.checks-note")}>
-            <ServerTable run={run} name="checks" title={t("health-page.checks")} />
-          </Card>
-          <Card title={t("health-page.clocks")} note={t("health-page.clocks-note")}>
-            <ServerTable run={run} name="clocks" title={t("health-page.clocks")} searchable={false} />
-          </Card>
-          <Card title={t("overview.ranks")}>
-            <ServerTable run={run} name="profiles" title={t("overview.ranks")} />
-          </Card>
-          <Card title={t("health-page.coverage")} note={t("health-page.coverage-note")}>
-            <ServerTable run={run} name="coverage" title={t("health-page.coverage")} />
-          </Card>
-        </>
-      )}
-    </DocumentPage>
+    <Page name="health">
+      <Shown asked={useParts("health")}>
+        {({ health }) => (
+          <>
+            <Summary health={health} />
+            {health.not_collected.length > 0 && <NotCollected health={health} />}
+            {(health.differences ?? []).length > 0 && <Differences health={health} />}
+          </>
+        )}
+      </Shown>
+      <Card title={t("health-page.damage")} note={t("health-page.damage-note")}>
+        <ServerTable run={run} name="damage" title={t("health-page.damage")} />
+      </Card>
+      <Card title={t("health-page.checks")} note={t("health-page.checks-note")}>
+        <ServerTable run={run} name="checks" title={t("health-page.checks")} />
+      </Card>
+      <Card title={t("health-page.clocks")} note={t("health-page.clocks-note")}>
+        <ServerTable run={run} name="clocks" title={t("health-page.clocks")} searchable={false} />
+      </Card>
+      <Card title={t("overview.ranks")}>
+        <ServerTable run={run} name="profiles" title={t("overview.ranks")} />
+      </Card>
+      <Card title={t("health-page.coverage")} note={t("health-page.coverage-note")}>
+        <ServerTable run={run} name="coverage" title={t("health-page.coverage")} />
+      </Card>
+    </Page>
   );
 }
 
-function Summary({ document }: { document: Document }) {
-  const { health } = document;
+function Summary({ health }: { health: Health }) {
   const ranks = health.ranks;
   const lines = [health.damage_count ? t("health-page.damaged", { count: health.damage_count }) : t("health-page.undamaged")];
   if (health.silent_devices.length) lines.push(t("health-page.silent", { ranks: health.silent_devices.map((one) => rankText(one.rank)).slice(0, 16).join(", ") }));
@@ -62,12 +64,12 @@ function Summary({ document }: { document: Document }) {
   );
 }
 
-function NotCollected({ document }: { document: Document }) {
+function NotCollected({ health }: { health: Health }) {
   return (
     <Card title={t("health-page.not-collected")} note={t("health-page.not-collected-note")}>
       <RowsTable
         title={t("health-page.not-collected")}
-        rows={document.health.not_collected}
+        rows={health.not_collected}
         columns={[
           { title: t("col.table_name"), left: true, text: (row) => <code>{breakable(row.column === null ? row.table : `${row.table}.${row.column}`)}</code> },
           { title: t("col.state"), left: true, text: (row) => named("absent", row.state) },
@@ -80,12 +82,12 @@ function NotCollected({ document }: { document: Document }) {
   );
 }
 
-function Differences({ document }: { document: Document }) {
+function Differences({ health }: { health: Health }) {
   return (
     <Card title={t("health-page.differences")} note={t("health-page.differences-note")}>
       <RowsTable
         title={t("health-page.differences")}
-        rows={document.health.differences ?? []}
+        rows={health.differences ?? []}
         columns={[
           { title: t("health-page.setting"), left: true, text: (row) => row.setting },
           { title: t("health-page.usual"), left: true, text: (row) => row.usual_value },

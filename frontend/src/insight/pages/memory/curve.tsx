@@ -5,7 +5,7 @@ import type { LinesChart } from "../../../report/data";
 import { quantityText } from "../../../text/quantities";
 import { useAsked } from "../../api/asked";
 import { runPath } from "../../api/client";
-import type { CurvePart, Profile, TableAnswer } from "../../api/types";
+import type { CurvePart, ListedProfile, TableAnswer } from "../../api/types";
 import { Card, Legend } from "../../controls/card";
 import { ChartView } from "../../controls/chart";
 import { columnText } from "../../controls/cells";
@@ -32,7 +32,7 @@ export function useCurves(run: string, rank: number | null): Curves {
   return { all, chosen: all.find((row) => keyOf(row) === given.component) ?? all[0] };
 }
 
-export function CurveCard({ run, profiles, curves: { all: curves, chosen } }: { run: string; profiles: readonly Profile[]; curves: Curves }) {
+export function CurveCard({ run, profiles, curves: { all: curves, chosen } }: { run: string; profiles: readonly ListedProfile[]; curves: Curves }) {
   const given = parameters({ from: number(), to: number() });
   const profile = chosen ? Number(chosen["profile_id"]) : null;
   const component = chosen ? String(chosen["component"]) : "";
@@ -76,7 +76,7 @@ function keyOf(row: Row): string {
   return `${row["profile_id"]}/${row["component"]}`;
 }
 
-function curveText(row: Row, profiles: readonly Profile[]): string {
+function curveText(row: Row, profiles: readonly ListedProfile[]): string {
   const profile = profiles.find((one) => one.profile_id === row["profile_id"]);
   const most = row["peak_reserved_bytes"] ?? row["peak_allocated_bytes"] ?? row["peak_active_bytes"];
   const size = typeof most === "number" ? `, ${quantityText(most, "bytes")}` : "";

@@ -5,7 +5,7 @@ import type { LinesChart } from "../../../report/data";
 import { quantityText } from "../../../text/quantities";
 import { useAsked } from "../../api/asked";
 import { type Query, runPath } from "../../api/client";
-import type { GraphCurve, Profile, TableAnswer } from "../../api/types";
+import type { GraphCurve, ListedProfile, TableAnswer } from "../../api/types";
 import { Absent } from "../../controls/absent";
 import { Card, Legend } from "../../controls/card";
 import { ChartView } from "../../controls/chart";
@@ -18,7 +18,7 @@ const GRAPHS = 500;
 const SETTLED_MS = 350;
 const OF_GRAPH = ["device", "model", "graph_id"] as const;
 
-export function GraphCard({ run, profiles, rank }: { run: string; profiles: readonly Profile[]; rank: number | null }) {
+export function GraphCard({ run, profiles, rank }: { run: string; profiles: readonly ListedProfile[]; rank: number | null }) {
   const given = parameters({ graph: text() });
   const { value } = useAsked<TableAnswer>(runPath(run, "tables/static_graphs"), { profile: rank, count: GRAPHS });
   const graphs = useMemo(() => (value ? value.rows.map((values) => rowOf(value.columns, values)) : []), [value]);
@@ -34,7 +34,7 @@ export function GraphCard({ run, profiles, rank }: { run: string; profiles: read
   );
 }
 
-function GraphMemory({ run, profiles, graphs, chosen }: { run: string; profiles: readonly Profile[]; graphs: readonly Row[]; chosen: Row }) {
+function GraphMemory({ run, profiles, graphs, chosen }: { run: string; profiles: readonly ListedProfile[]; graphs: readonly Row[]; chosen: Row }) {
   const given = parameters({ from_node: number(), to_node: number() });
   const range = { from_node: given.from_node, to_node: given.to_node };
   const asked = queryOf(chosen);
@@ -93,7 +93,7 @@ function keyOf(row: Row): string {
   return ["profile_id", ...OF_GRAPH].map((name) => String(row[name])).join("/");
 }
 
-function graphText(row: Row, profiles: readonly Profile[]): string {
+function graphText(row: Row, profiles: readonly ListedProfile[]): string {
   const profile = profiles.find((one) => one.profile_id === row["profile_id"]);
   const names = [String(row["model"]), `${t("graph-memory.graph")} ${String(row["graph_id"])}`, String(row["device"]), ...(profiles.length > 1 && profile ? [profileText(profile)] : [])];
   const most = row["peak_bytes"] ?? row["total_bytes"];

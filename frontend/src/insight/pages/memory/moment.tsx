@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { quantityText } from "../../../text/quantities";
 import { useAsked } from "../../api/asked";
 import { apiUrl, runPath } from "../../api/client";
-import type { MemoryMoment, MemoryPart, Profile } from "../../api/types";
+import type { MemoryMoment, MemoryPart, ListedProfile } from "../../api/types";
 import { Absent } from "../../controls/absent";
 import { Card } from "../../controls/card";
 import { columnText } from "../../controls/cells";
@@ -18,7 +18,7 @@ import { PoolView } from "./pool";
 
 const ROWS = 100;
 
-export function MomentCard({ run, profiles, rank }: { run: string; profiles: readonly Profile[]; rank: number | null }) {
+export function MomentCard({ run, profiles, rank }: { run: string; profiles: readonly ListedProfile[]; rank: number | null }) {
   const given = parameters({ at: number(), device: text(), owner: number() });
   const profile = profiles.find((one) => one.profile_id === (given.owner ?? rank)) ?? profiles[0];
   const asked = { profile: profile?.profile_id, device: given.device, at_ns: given.at };

@@ -3,12 +3,14 @@
 import { useMemo } from "preact/hooks";
 import type { RankingChart } from "../../../report/data";
 import { quantityText } from "../../../text/quantities";
+import { useParts } from "../../api/document";
+import { useProfiles } from "../../api/profiles";
 import type { Document, Holder } from "../../api/types";
 import { Absent } from "../../controls/absent";
 import { Card } from "../../controls/card";
 import { ChartView } from "../../controls/chart";
 import { columnText } from "../../controls/cells";
-import { DocumentPage } from "../../controls/page";
+import { Page, Shown } from "../../controls/page";
 import { RankSelect, rankText } from "../../controls/rank-select";
 import { ServerTable } from "../../controls/server-table";
 import type { PageProps } from "../../shell/page-props";
@@ -22,32 +24,35 @@ import { PartsCard } from "./parts";
 const HOLDERS = 12;
 
 export function MemoryPage({ run }: PageProps) {
-  return <DocumentPage name="memory">{(document) => <Content run={run} document={document} />}</DocumentPage>;
+  return <Page name="memory"><Content run={run} /></Page>;
 }
 
-function Content({ run, document }: { run: string; document: Document }) {
+function Content({ run }: { run: string }) {
+  const profiles = useProfiles(run);
+  const asked = useParts("memory");
+  const memory = asked.value?.memory;
   const { rank } = parameters({ rank: number() });
   const curves = useCurves(run, rank);
   const component = curves.chosen ? String(curves.chosen["component"]) : null;
-  if (!document.memory.collected) return <><h1>{t("page.memory")}</h1><Absent why={document.memory} /><GraphCard run={run} profiles={document.profiles} rank={rank} /></>;
+  if (memory && !memory.collected) return <><h1>{t("page.memory")}</h1><Absent why={memory} /><GraphCard run={run} profiles={profiles} rank={rank} /></>;
   return (
     <>
       <div class="page-head">
         <h1>{t("page.memory")}</h1>
-        {document.profiles.length > 1 && (
+        {profiles.length > 1 && (
           <div class="fields">
-            <RankSelect label={t("rank.label")} profiles={document.profiles} value={rank} none={t("rank.all")} choose={(one) => change({ rank: one, component: null, from: null, to: null, at: null, device: null, owner: null, graph: null, from_node: null, to_node: null })} />
+            <RankSelect label={t("rank.label")} profiles={profiles} value={rank} none={t("rank.all")} choose={(one) => change({ rank: one, component: null, from: null, to: null, at: null, device: null, owner: null, graph: null, from_node: null, to_node: null })} />
           </div>
         )}
       </div>
-      <CurveCard run={run} profiles={document.profiles} curves={curves} />
-      <MomentCard run={run} profiles={document.profiles} rank={rank} />
-      <PartsCard run={run} profiles={document.profiles} rank={rank} />
-      <Peak document={document} />
+      <CurveCard run={run} profiles={profiles} curves={curves} />
+      <MomentCard run={run} profiles={profiles} rank={rank} />
+      <PartsCard run={run} profiles={profiles} rank={rank} />
+      <Shown asked={asked}>{(found) => <Peak memory={found.memory} />}</Shown>
       <Card title={t("memory-page.owners")} note={t("memory-page.owners-note")}>
         <ServerTable run={run} name="memory_owners" title={t("memory-page.owners")} query={{ profile: rank }} rows={12} />
       </Card>
-      <GraphCard run={run} profiles={document.profiles} rank={rank} />
+      <GraphCard run={run} profiles={profiles} rank={rank} />
       <Card title={t("memory-page.leaks")} note={t("memory-page.leaks-note")}>
         <ServerTable run={run} name="memory_leaks" title={t("memory-page.leaks")} query={{ profile: rank }} rows={12} />
         <h3>{t("memory-page.sites")}</h3>
@@ -66,9 +71,9 @@ function Content({ run, document }: { run: string; document: Document }) {
   );
 }
 
-function Peak({ document }: { document: Document }) {
-  const spots = document.memory.hot_spots;
-  const chart = useMemo(() => (spots?.holders.length ? ranking(spots.holders.slice(0, HOLDERS)) : null), [document]);
+function Peak({ memory }: { memory: Document["memory"] }) {
+  const spots = memory.hot_spots;
+  const chart = useMemo(() => (spots?.holders.length ? ranking(spots.holders.slice(0, HOLDERS)) : null), [memory]);
   if (!spots || !chart) return null;
   const note = t("memory-page.peak-note", { device: spots.device, rank: rankText(spots.rank), size: quantityText(spots.device_bytes, "bytes") });
   return (

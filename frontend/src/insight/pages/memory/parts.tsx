@@ -5,7 +5,7 @@ import type { LinesChart } from "../../../report/data";
 import { quantityText } from "../../../text/quantities";
 import { useAsked } from "../../api/asked";
 import { runPath } from "../../api/client";
-import type { PartCurves, Profile, TableAnswer } from "../../api/types";
+import type { PartCurves, ListedProfile, TableAnswer } from "../../api/types";
 import { Card } from "../../controls/card";
 import { ChartView } from "../../controls/chart";
 import { profileText } from "../../controls/rank-select";
@@ -17,7 +17,7 @@ const ROWS = 1000;
 const SHOWN = 6;
 
 /** Nothing where no source told the parts apart. */
-export function PartsCard({ run, profiles, rank }: { run: string; profiles: readonly Profile[]; rank: number | null }) {
+export function PartsCard({ run, profiles, rank }: { run: string; profiles: readonly ListedProfile[]; rank: number | null }) {
   const given = parameters({ parts: text(), from: number(), to: number() });
   const { value } = useAsked<TableAnswer>(runPath(run, "tables/memory_parts"), { profile: rank, count: ROWS });
   const wholes = useMemo(() => (value ? wholesOf(value.rows.map((values) => rowOf(value.columns, values))) : []), [value]);
@@ -53,7 +53,7 @@ function keyOf(row: Row): string {
   return `${row["profile_id"]}/${row["family"]}`;
 }
 
-function wholeText(row: Row, profiles: readonly Profile[]): string {
+function wholeText(row: Row, profiles: readonly ListedProfile[]): string {
   const profile = profiles.find((one) => one.profile_id === row["profile_id"]);
   const family = t(row["family"] === "category" ? "memory-parts.category" : "memory-parts.module");
   return profiles.length > 1 && profile ? `${family} \u00b7 ${profileText(profile)}` : family;

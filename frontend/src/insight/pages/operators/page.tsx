@@ -4,11 +4,12 @@ import { useMemo } from "preact/hooks";
 import type { RankingChart } from "../../../report/data";
 import { useAsked } from "../../api/asked";
 import { type Query, runPath } from "../../api/client";
-import type { Document, TableAnswer } from "../../api/types";
+import { useProfiles } from "../../api/profiles";
+import type { TableAnswer } from "../../api/types";
 import { Card, Choice } from "../../controls/card";
 import { ChartView } from "../../controls/chart";
 import { columnText } from "../../controls/cells";
-import { DocumentPage } from "../../controls/page";
+import { Page } from "../../controls/page";
 import { RankSelect } from "../../controls/rank-select";
 import { type Row, ServerTable, rowOf } from "../../controls/server-table";
 import type { PageProps } from "../../shell/page-props";
@@ -26,17 +27,18 @@ const TIME: Partial<Record<Tab, string>> = { kernel_types: "total_ns", shapes: "
 const RANKED = 12;
 
 export function OperatorsPage({ run }: PageProps) {
-  return <DocumentPage name="operators">{(document) => <Content run={run} document={document} />}</DocumentPage>;
+  return <Page name="operators"><Content run={run} /></Page>;
 }
 
-function Content({ run, document }: { run: string; document: Document }) {
+function Content({ run }: { run: string }) {
+  const profiles = useProfiles(run);
   const { tab, rank, against, type, shapes } = parameters({ tab: oneOf<Tab>(...TABS), rank: number(), against: number(), type: text(), shapes: text() });
   const matched = MATCHED.has(tab);
   const comparing = matched && rank !== null && against !== null;
   const query: Query = comparing
     ? { profile: rank, against }
     : { profile: rank, ...(matched && rank === null ? { merged: true } : {}), ...(tab === "kernels" ? { op_type: type, input_shapes: shapes } : {}) };
-  const several = document.profiles.length > 1;
+  const several = profiles.length > 1;
   const choices = TABS.map((one) => [one, t(`operators.${one}`)] as const);
   const instances = tab === "kernel_types" || tab === "shapes";
   return (
@@ -45,9 +47,9 @@ function Content({ run, document }: { run: string; document: Document }) {
         <h1>{t("page.operators")}</h1>
         {several && (
           <div class="fields">
-            <RankSelect label={t("rank.label")} profiles={document.profiles} value={rank} none={t("rank.all")} choose={(one) => change({ rank: one, against: one === null ? null : against, root: null })} />
+            <RankSelect label={t("rank.label")} profiles={profiles} value={rank} none={t("rank.all")} choose={(one) => change({ rank: one, against: one === null ? null : against, root: null })} />
             {matched && rank !== null && (
-              <RankSelect label={t("rank.against")} profiles={document.profiles.filter((one) => one.profile_id !== rank)} value={against} none={t("rank.nobody")} choose={(one) => change({ against: one })} />
+              <RankSelect label={t("rank.against")} profiles={profiles.filter((one) => one.profile_id !== rank)} value={against} none={t("rank.nobody")} choose={(one) => change({ against: one })} />
             )}
           </div>
         )}

@@ -1,10 +1,12 @@
 /** The verdict first, what to do about it, where the step goes; then what it rests on. */
 
 import { quantityText } from "../../../text/quantities";
+import { useParts } from "../../api/document";
+import { useProfiles } from "../../api/profiles";
 import type { Document } from "../../api/types";
 import { Absent } from "../../controls/absent";
 import { Card } from "../../controls/card";
-import { DocumentPage } from "../../controls/page";
+import { Page, Shown } from "../../controls/page";
 import { type Places, findingHref, usePlaces } from "../../controls/places";
 import { ServerTable } from "../../controls/server-table";
 import type { PageProps } from "../../shell/page-props";
@@ -18,47 +20,58 @@ import { RankMapCard } from "./rank-map";
 
 const FIRST = 4;
 
+const PARTS = [
+  "verdict", "job", "jobs", "capture_ns", "health", "cluster", "steps", "breakdown", "operators", "memory", "critical_path", "findings",
+] as const;
+type Told = Pick<Document, (typeof PARTS)[number]>;
+
+/** What summaries tell is there at once, also while the verdict is still worked out. */
 export function OverviewPage({ run }: PageProps) {
   const places = usePlaces(run);
+  const profiles = useProfiles(run);
+  const asked = useParts(...PARTS);
+  const document = asked.value;
   return (
-    <DocumentPage name="overview">
-      {(document) => (
-        <>
-          <div class="lead">
-            <div class="said">
-              <Verdict document={document} />
-              <Facts document={document} />
-            </div>
-            <First document={document} places={places} />
-          </div>
-          {document.cluster && <ClusterCard cluster={document.cluster} />}
-          {document.profiles.length > 1 && <RankMapCard run={run} />}
-          <BreakdownCard run={run} document={document} />
-          <PhasesCard document={document} />
-          <div class="pair">
-            <Card title={t("overview.free")} note={t("overview.free-note")}>
-              <ServerTable run={run} name="free_time_causes" title={t("overview.free")} without={["scope"]} rows={10} />
-            </Card>
-            {document.critical_path && <PathCard path={document.critical_path} />}
-          </div>
-          <Card title={t("overview.ranks")}>
-            <ServerTable run={run} name="profiles" title={t("overview.ranks")} rows={10} />
-          </Card>
-          <div class="pair">
-            <Card title={t("overview.mfu")} note={t("overview.mfu-note")}>
-              <ServerTable run={run} name="mfu" title={t("overview.mfu")} rows={10} searchable={false} />
-            </Card>
-            <Card title={t("overview.groups")} note={t("overview.groups-note")}>
-              <ServerTable run={run} name="parallel_groups" title={t("overview.groups")} rows={10} />
-            </Card>
-          </div>
-        </>
-      )}
-    </DocumentPage>
+    <Page name="overview">
+      {document && !asked.error ? <Lead document={document} places={places} /> : <section class="card verdict"><Shown asked={asked}>{() => null}</Shown></section>}
+      {document?.cluster && <ClusterCard cluster={document.cluster} />}
+      {profiles.length > 1 && <RankMapCard run={run} />}
+      {document && <BreakdownCard run={run} breakdown={document.breakdown} />}
+      {document && <PhasesCard breakdown={document.breakdown} />}
+      <div class="pair">
+        <Card title={t("overview.free")} note={t("overview.free-note")}>
+          <ServerTable run={run} name="free_time_causes" title={t("overview.free")} without={["scope"]} rows={10} />
+        </Card>
+        {document?.critical_path && <PathCard path={document.critical_path} />}
+      </div>
+      <Card title={t("overview.ranks")}>
+        <ServerTable run={run} name="profiles" title={t("overview.ranks")} rows={10} />
+      </Card>
+      <div class="pair">
+        <Card title={t("overview.mfu")} note={t("overview.mfu-note")}>
+          <ServerTable run={run} name="mfu" title={t("overview.mfu")} rows={10} searchable={false} />
+        </Card>
+        <Card title={t("overview.groups")} note={t("overview.groups-note")}>
+          <ServerTable run={run} name="parallel_groups" title={t("overview.groups")} rows={10} />
+        </Card>
+      </div>
+    </Page>
   );
 }
 
-function Verdict({ document }: { document: Document }) {
+function Lead({ document, places }: { document: Told; places: Places }) {
+  return (
+    <div class="lead">
+      <div class="said">
+        <Verdict document={document} />
+        <Facts document={document} />
+      </div>
+      <First document={document} places={places} />
+    </div>
+  );
+}
+
+function Verdict({ document }: { document: Told }) {
   const [headline, ...others] = document.verdict;
   return (
     <section class="card verdict" aria-label={t("overview.verdict")}>
@@ -69,7 +82,7 @@ function Verdict({ document }: { document: Document }) {
   );
 }
 
-function First({ document, places }: { document: Document; places: Places }) {
+function First({ document, places }: { document: Told; places: Places }) {
   const rows = document.findings.rows ?? [];
   return (
     <section class="card first" aria-labelledby="first-title">
@@ -92,7 +105,7 @@ function First({ document, places }: { document: Document; places: Places }) {
   );
 }
 
-function Facts({ document }: { document: Document }) {
+function Facts({ document }: { document: Told }) {
   const { operators, memory, health } = document;
   const peak = memory.peaks?.[0];
   const size = peak?.peak_reserved_bytes ?? peak?.peak_allocated_bytes;
