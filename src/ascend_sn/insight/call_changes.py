@@ -15,8 +15,8 @@ from ascend_sn.analysis.host.call_paths import ANALYSIS, BETWEEN
 from ascend_sn.analysis.host.call_tree import NO_CALL, CallTree
 from ascend_sn.compare.call_changes import CallChanges, call_changes
 from ascend_sn.insight.answers import ApiError, answer, integer, parameter
-from ascend_sn.insight.call_paths import Longest, longest_of
-from ascend_sn.insight.call_trees import Above, Asked, Found, Trees, inside_of, kept_places
+from ascend_sn.insight.call_paths import Longest, longest_of, steps_of
+from ascend_sn.insight.call_trees import Above, Asked, Found, Trees, asked_calls, inside_of, kept_places
 from ascend_sn.insight.runs import OpenRun, Served
 from ascend_sn.model.printable import harmless
 
@@ -47,7 +47,8 @@ class ChangedNode(msgspec.Struct, frozen=True):
 class CallPathChanges(msgspec.Struct, kw_only=True):
     """The paths of two runs from `above` on. `base_steps` and `candidate_steps` are what times are divided by.
 
-    They are 1 where a run has no steps: then both are looked at as a whole.
+    They are 1 where a run has no steps: then both are looked at as a whole. `first_step` and `last_step` are the ends
+    of what can be asked for.
     """
 
     state: str = "collected"
@@ -56,6 +57,8 @@ class CallPathChanges(msgspec.Struct, kw_only=True):
     base_steps: int = 1
     candidate_steps: int = 1
     is_per_step: bool = False
+    first_step: int | None = None
+    last_step: int | None = None
     has_device: bool = False
     base_ns: float = 0.0
     candidate_ns: float = 0.0
@@ -72,7 +75,8 @@ def call_change_routes(served: Served) -> list[Route]:
     def call_path_changes(request: Request) -> Response:
         """Calls of the host by path in two runs, all profiles added up, per step where both have steps.
 
-        Parameters: `base`, `candidate` (ids of runs), `measure` (`total` or `device`), `root` (`id` of the path to
+        Parameters: `base`, `candidate` (ids of runs), `rank` (of both runs; all where not given), `from_step` and
+        `to_step` (numbers; all steps where not given), `measure` (`total` or `device`), `root` (`id` of the path to
         begin at), `format=csv`. JSON leaves out paths below 0.1 % of what is shown, and all but the 2,000 largest; CSV
         holds all.
         """
@@ -87,9 +91,18 @@ def call_change_routes(served: Served) -> list[Route]:
                 missing = absence(opened.across.run, ANALYSIS.name)
             if missing is not None:
                 return answer(CallPathChanges(state=missing.state, reason=missing.reason, turn_on=missing.turn_on))
-        counts = [_step_count(opened) for opened in runs]
+        steps = asked_calls(request, is_turned=False).steps
+        rank = integer(request, "rank") if "rank" in request.query_params else None
+        profiles = [None if rank is None else _profile_of(opened, rank) for opened in runs]
+        counts = [_step_count(opened, profile, steps) for opened, profile in zip(runs, profiles, strict=True)]
+        for opened, count in zip(runs, counts, strict=True):
+            if steps is not None and not count:
+                raise ApiError(404, "no_steps", f"run {opened.id} has none of these steps")
         per_step = all(counts)
-        found = [trees.of(opened, Asked(None, _ALL_STEPS if per_step else None, False)) for opened in runs]
+        within = steps if steps is not None or not per_step else _ALL_STEPS
+        found = [
+            trees.of(opened, Asked(profile, within, False)) for opened, profile in zip(runs, profiles, strict=True)
+        ]
         divided = [count if per_step else 1 for count in counts]
         base, candidate = (one.tree for one in found)
         changes = call_changes(
@@ -101,20 +114,42 @@ def call_change_routes(served: Served) -> list[Route]:
             text = _csv(changes, base, candidate, root)
             return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
         told = _told(changes, found, root)
-        return answer(
-            msgspec.structs.replace(told, base_steps=divided[0], candidate_steps=divided[1], is_per_step=per_step)
-        )
+        told.base_steps, told.candidate_steps, told.is_per_step = divided[0], divided[1], per_step
+        told.first_step, told.last_step = _steps_of_both(runs)
+        return answer(told)
 
     return [Route("/call-path-changes", call_path_changes, methods=["GET"])]
 
 
-def _step_count(opened: OpenRun) -> int:
+def _profile_of(opened: OpenRun, rank: int) -> int:
+    rows = opened.query("select min(profile_id) from profile where rank = $rank", {"rank": rank})
+    found: int | None = rows[0][0]
+    if found is None:
+        raise ApiError(404, "no_rank", f"run {opened.id} has no rank {rank}")
+    return found
+
+
+def _step_count(opened: OpenRun, profile: int | None, steps: tuple[int, int] | None) -> int:
     """Steps of the profiles whose calls are added up."""
-    detailed = sorted(opened.across.run.detailed or opened.profiles)
+    detailed = sorted(opened.across.run.detailed or opened.profiles) if profile is None else [profile]
+    first, last = steps or _ALL_STEPS
     ((count,),) = opened.query(
-        "select count(*) from step where profile_id in (select unnest($profiles))", {"profiles": detailed}
+        """
+        select count(*) from step
+        where profile_id in (select unnest($profiles)) and coalesce(step, step_id) between $first and $last
+        """,
+        {"profiles": detailed, "first": first, "last": last},
     )
     return int(count)
+
+
+def _steps_of_both(runs: list[OpenRun]) -> tuple[int | None, int | None]:
+    """The least and the greatest number of a step in either run."""
+    ends = [steps_of(opened) for opened in runs]
+    return (
+        min((first for first, _ in ends if first is not None), default=None),
+        max((last for _, last in ends if last is not None), default=None),
+    )
 
 
 def _told(changes: CallChanges, found: list[Found], root: int | None) -> CallPathChanges:

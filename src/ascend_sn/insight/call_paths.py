@@ -19,7 +19,7 @@ from ascend_sn.insight.call_trees import Above, Found, Trees, asked_calls, insid
 from ascend_sn.insight.runs import OpenRun, Served
 from ascend_sn.model.printable import harmless
 
-__all__ = ["CallPaths", "Longest", "PathNode", "call_path_routes", "kept_paths", "longest_of"]
+__all__ = ["CallPaths", "Longest", "PathNode", "call_path_routes", "kept_paths", "longest_of", "steps_of"]
 
 Measure = Literal["total", "self", "device"]
 
@@ -101,7 +101,7 @@ def call_path_routes(served: Served) -> list[Route]:
             headers = {"Content-Disposition": 'attachment; filename="call_paths.csv"'}
             return Response(_csv(found.tree, root), media_type="text/csv; charset=utf-8", headers=headers)
         told = kept_paths(found, "device" if measure == "device" else "total", root)
-        first, last = _steps(opened)
+        first, last = steps_of(opened)
         return answer(msgspec.structs.replace(told, first_step=first, last_step=last))
 
     return [Route("/runs/{run}/call-paths", call_paths, methods=["GET"])]
@@ -146,8 +146,8 @@ def longest_of(call: Call) -> Longest:
     return Longest(call.profile_id, call.table, str(call.key), call.dur_ns)
 
 
-def _steps(opened: OpenRun) -> tuple[int | None, int | None]:
-    """First and last number of a step."""
+def steps_of(opened: OpenRun) -> tuple[int | None, int | None]:
+    """Return the first and the last number of a step."""
     ((first, last),) = opened.query("select min(coalesce(step, step_id)), max(coalesce(step, step_id)) from step")
     return first, last
 

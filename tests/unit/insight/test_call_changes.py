@@ -69,9 +69,29 @@ def test_device_time_from_a_path_on_and_as_csv(http: TestClient) -> None:
     ]
 
 
+def test_one_step_of_one_rank_is_compared(http: TestClient) -> None:
+    whole, first = asked(http), asked(http, rank=0, from_step=1, to_step=1)
+    second = asked(http, from_step=2)
+
+    assert (whole["first_step"], whole["last_step"]) == (1, 2)
+    assert (first["base_steps"], first["candidate_steps"], first["is_per_step"]) == (1, 1, True)
+    # Of two steps the mean is told, of one its own time.
+    assert first["base_ns"] + second["base_ns"] == 2 * whole["base_ns"]
+    assert first["candidate_ns"] + second["candidate_ns"] == 2 * whole["candidate_ns"]
+    assert {one["name"] for one in first["paths"]} <= {one["name"] for one in whole["paths"]}
+
+
 @pytest.mark.parametrize(
     ("given", "status"),
-    [({"candidate": "a"}, 400), ({"measure": "self"}, 400), ({"root": 99}, 400), ({"candidate": "c"}, 404)],
+    [
+        ({"candidate": "a"}, 400),
+        ({"measure": "self"}, 400),
+        ({"root": 99}, 400),
+        ({"candidate": "c"}, 404),
+        ({"rank": 7}, 404),
+        ({"from_step": 9}, 404),
+        ({"rank": "x"}, 400),
+    ],
 )
 def test_what_cannot_be_is_refused(http: TestClient, given: dict[str, Any], status: int) -> None:
     found = http.get("/api/v1/call-path-changes", params={"base": "a", "candidate": "b", **given})

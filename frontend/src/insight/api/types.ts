@@ -497,6 +497,8 @@ export interface CallPathChanges {
   base_steps: number;
   candidate_steps: number;
   is_per_step: boolean;
+  first_step: number | null;
+  last_step: number | null;
   has_device: boolean;
   base_ns: number;
   candidate_ns: number;

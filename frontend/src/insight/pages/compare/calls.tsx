@@ -4,7 +4,8 @@ import { useMemo } from "preact/hooks";
 import { quantityText } from "../../../text/quantities";
 import { useAsked } from "../../api/asked";
 import { apiUrl } from "../../api/client";
-import type { CallPathChanges, ChangedPath } from "../../api/types";
+import { useProfiles } from "../../api/profiles";
+import type { CallPathChanges, ChangedPath, ListedProfile } from "../../api/types";
 import { Absent } from "../../controls/absent";
 import { placed } from "../../controls/call-layout";
 import { Card, Choice } from "../../controls/card";
@@ -12,7 +13,9 @@ import { columnText, differenceText } from "../../controls/cells";
 import { Crumbs } from "../../controls/crumbs";
 import { Icicle } from "../../controls/icicle";
 import { Pending } from "../../controls/pending";
+import { rankText } from "../../controls/rank-select";
 import { RowsTable } from "../../controls/rows-table";
+import { StepField } from "../../controls/step-field";
 import { Notice } from "../../shell/notice";
 import { change, number, oneOf, parameters } from "../../shell/router";
 import { t } from "../../shell/words";
@@ -23,8 +26,10 @@ const PATH = "call-path-changes";
 const ROWS = 200;
 
 export function CallChangesCard({ base, candidate }: { base: string; candidate: string }) {
-  const given = parameters({ measure: oneOf(...MEASURES), root: number() });
-  const asked = { base, candidate, measure: given.measure, root: given.root };
+  const given = parameters({ measure: oneOf(...MEASURES), root: number(), rank: number(), from_step: number(), to_step: number() });
+  const { rank, from_step, to_step } = given;
+  const asked = { base, candidate, rank, from_step, to_step, measure: given.measure, root: given.root };
+  const ranks = ranksOfBoth(useProfiles(base), useProfiles(candidate));
   const { value, error, loading, again } = useAsked<CallPathChanges>(PATH, asked);
   const whole = value ? value.base_ns + value.candidate_ns : 0;
   const parts = useMemo(() => (value ? placed(value.paths, whole, (one) => one.base_ns + one.candidate_ns) : []), [value]);
@@ -34,7 +39,24 @@ export function CallChangesCard({ base, candidate }: { base: string; candidate: 
   const choices = MEASURES.filter((one) => one !== "device" || value?.has_device !== false || given.measure === "device").map((one) => [one, t(`calls.${one}`)] as const);
   return (
     <Card title={title} note={t("compare-calls.note")}>
-      <Choice label={t("calls.measure")} choices={choices} value={given.measure} choose={(one) => change({ measure: one, root: null })} />
+      <div class="fields">
+        <Choice label={t("calls.measure")} choices={choices} value={given.measure} choose={(one) => change({ measure: one, root: null })} />
+        {ranks.length > 1 && (
+          <label class="field">
+            <span>{t("rank.label")}</span>
+            <select value={rank === null ? "" : String(rank)} onChange={(event) => change({ rank: event.currentTarget.value, root: null })}>
+              <option value="">{t("rank.all")}</option>
+              {ranks.map((one) => <option key={one} value={String(one)}>{rankText(one)}</option>)}
+            </select>
+          </label>
+        )}
+        {(value?.first_step != null && value.last_step != null && value.first_step < value.last_step) || from_step !== null || to_step !== null ? (
+          <>
+            <StepField name="from_step" value={from_step} otherwise={value?.first_step ?? 0} />
+            <StepField name="to_step" value={to_step} otherwise={value?.last_step ?? 0} />
+          </>
+        ) : null}
+      </div>
       {error !== null && <Notice error={error} again={again} />}
       <Crumbs above={value?.above ?? []} isWhole={given.root === null} go={(root) => change({ root })} />
       {!value ? (
@@ -61,6 +83,12 @@ export function CallChangesCard({ base, candidate }: { base: string; candidate: 
       )}
     </Card>
   );
+}
+
+/** Ranks that both runs have, in order. */
+export function ranksOfBoth(base: readonly ListedProfile[], candidate: readonly ListedProfile[]): number[] {
+  const others = new Set(candidate.map((one) => one.rank));
+  return [...new Set(base.flatMap((one) => (one.rank !== null && others.has(one.rank) ? [one.rank] : [])))];
 }
 
 function changed({ base_ns, candidate_ns }: { base_ns: number; candidate_ns: number }): string {

@@ -13,6 +13,7 @@ import { Crumbs } from "../../controls/crumbs";
 import { Icicle } from "../../controls/icicle";
 import { TimelineLink } from "../../controls/links";
 import { RowsTable } from "../../controls/rows-table";
+import { StepField } from "../../controls/step-field";
 import { Notice } from "../../shell/notice";
 import { change, number, oneOf, parameters, text } from "../../shell/router";
 import { t } from "../../shell/words";
@@ -69,15 +70,6 @@ export function CallsCard({ run, profile }: { run: string; profile: number | nul
 
 function saidOf(path: CallPath, size: number, whole: number): string {
   return [quantityText(size, "ns"), quantityText(size / whole, "ratio"), t("operators.calls", { count: path.calls })].join(", ");
-}
-
-function StepField({ name, value, otherwise }: { name: "from_step" | "to_step"; value: number | null; otherwise: number }) {
-  return (
-    <label class="field">
-      <span>{t(`calls.${name}`)}</span>
-      <input type="number" size={6} value={value ?? ""} placeholder={String(otherwise)} onChange={(event) => change({ [name]: event.currentTarget.value, root: null })} />
-    </label>
-  );
 }
 
 /** The largest paths in the order of the tree. */
