@@ -57,7 +57,9 @@ SHARED_WORDS = (
         "pattern",
         "per",
         "phase",
+        "reason",
         "severity",
+        "turn-on",
         "waiting",
     ),
 )

@@ -175,10 +175,11 @@ def _explain(need: Need, db: DuckDBPyConnection) -> Missing:
              (name.partition(".") for name in need.alternatives))]  # fmt: skip
     told = [_told(db, table, column) for table, column in names]
     known = [one for one in told if one is not None]
-    if not known:
+    found = next((one for one in known if one.state != "collected"), known[0] if known else None)
+    if found is None or (found.state == "collected" and not found.reason):
         what = need.table if need.column is None else f"{need.table}.{need.column}"
-        return Missing("missing", f"the capture holds no {what}", "")
-    return next((one for one in known if one.state != "collected"), known[0])
+        return Missing("missing", f"the capture holds no {what}", found.turn_on if found is not None else "")
+    return found
 
 
 def _told(db: DuckDBPyConnection, table: str, column: str | None) -> Missing | None:

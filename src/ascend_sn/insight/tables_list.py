@@ -43,7 +43,9 @@ OVERVIEW: Final = (
     ),
     PageTable(
         name="mfu",
-        analysis="mfu",
+        sql="select * from {mfu} where coalesce(counted_flops, model_flops, hfu_ratio, mfu_ratio) is not null",
+        uses=("mfu",),
+        needs=(Need("kernel", "input_shapes", alternatives=("operator.input_shapes",)),),
         columns=(
             "profile_id", "rank", "chip", "dtype", "steps", "window_ns", "peak_flops_per_s", "counted_flops",
             "hfu_ratio", "model_flops", "mfu_ratio",

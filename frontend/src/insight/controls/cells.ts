@@ -2,6 +2,7 @@
 
 import { quantityText } from "../../text/quantities";
 import type { Unit, Value } from "../api/types";
+import { reasonText, turnOnText } from "../shell/reasons";
 import { named, t } from "../shell/words";
 
 const MANY: readonly (readonly [number, string])[] = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
@@ -51,20 +52,25 @@ export function columnText(name: string): string {
 /** Words of the data that have a name of their own: kinds, causes, states. */
 export function wordText(column: string, value: Value | undefined): string | null {
   if (typeof value !== "string") return null;
+  if (column === "reason") return reasonText(value);
+  if (column === "turn_on") return turnOnText(value);
   const families = FAMILIES[column];
   if (families === undefined) return null;
   return families.map((family) => named(family, value)).find((text) => text !== value.replaceAll("_", " ")) ?? value;
 }
 
 const FAMILIES: Record<string, readonly string[]> = {
-  kind: ["kind-of"],
+  kind: ["kind-of", "damage"],
   phase: ["phase"],
   direction: ["copy"],
   host_memory: ["copy"],
   cause: ["free-cause", "cause"],
   pattern: ["pattern"],
   verdict: ["leak"],
-  state: ["absent", "fusion-state"],
+  state: ["absent", "state"],
+  rank_scope: ["rank-scope"],
+  source: ["memory-source"],
+  family: ["operator-family"],
   bound: ["word"],
   scope: ["word"],
   origin: ["word"],

@@ -6,7 +6,7 @@ import { useAsked } from "../api/asked";
 import { type Query, apiUrl, runPath } from "../api/client";
 import type { Column, TableAnswer, Value } from "../api/types";
 import { Notice } from "../shell/notice";
-import { t } from "../shell/words";
+import { isWord, t } from "../shell/words";
 import { Absent } from "./absent";
 import { cellText, columnText, differenceText, isNumeric, wordText } from "./cells";
 import { TimelineLink } from "./links";
@@ -72,7 +72,7 @@ function AskedTable({ run, name, title, query = {}, without = [], rows = PAGE_RO
   if (error) return <Notice error={error} again={again} />;
   if (!value) return <Pending text={t("table.loading")} />;
   if (value.state !== "collected") return <Absent why={value} />;
-  if (value.row_count === 0 && !contains && !typed) return <p class="soft">{t("table.empty")}</p>;
+  if (value.row_count === 0 && !contains && !typed) return <p class="soft">{emptyText(name)}</p>;
   const shown = value.columns.map((column, at) => ({ ...column, at })).filter((column) => column.unit !== "id" && !without.includes(column.name) && !isEmpty(value, column.name));
   const fits = (values: readonly Value[]): boolean => pick !== undefined && (pick.fits?.(rowOf(value.columns, values)) ?? true);
   const picks = value.rows.some(fits);
@@ -162,6 +162,12 @@ function Pages({ from, rows, count, go, title }: { from: number; rows: number; c
       <button type="button" disabled={from >= last} onClick={() => go(last)} aria-label={t("table.last")}>{"\u21e5"}</button>
     </nav>
   );
+}
+
+/** Why a table that was collected holds nothing, where that can be said. */
+function emptyText(name: string): string {
+  const key = `empty.${name.replaceAll("_", "-")}`;
+  return isWord(key) ? t(key) : t("table.empty");
 }
 
 /** Names made of digits stand on the left, as names do. */

@@ -1,6 +1,7 @@
 /** How ranks are placed on the common time, with what the alignment leaves open, and by how much each was moved by hand. */
 
 import { quantityText } from "../../text/quantities";
+import { reasonText } from "../shell/reasons";
 import { t } from "../shell/words";
 import type { Controls } from "./controls";
 import { Menu } from "./menu";
@@ -52,7 +53,7 @@ export function AlignMenu({ controls }: { controls: Controls }) {
               return (
                 <tr key={id}>
                   <td class="left">{label}</td>
-                  <td>{error === null ? (reason ?? "-") : `\u00b1 ${quantityText(error, "ns")}`}</td>
+                  <td>{error === null ? (reasonText(reason ?? "") || "-") : `\u00b1 ${quantityText(error, "ns")}`}</td>
                   <td>
                     <input
                       type="number" step="any" class="tl-field tl-offset" aria-label={t("timeline.align.offset-of", { rank: label })}

@@ -53,10 +53,40 @@ export class Marker {
     download(`marks-${this.#run}.json`, "application/json", `${JSON.stringify(this.#model.marks.peek(), null, 2)}\n`);
   }
 
+  /** Adds the marks of a file that was saved here or elsewhere; one with the id of a mark takes its place. */
+  import(text: string): void {
+    const read = marksOf(text);
+    if (read === null) {
+      this.#model.said.value = t("timeline.mark.not-marks");
+      return;
+    }
+    const ids = new Set(read.map((mark) => mark.id));
+    this.#save([...this.#model.marks.peek().filter((mark) => !ids.has(mark.id)), ...read]);
+    this.#model.said.value = t("timeline.mark.imported", { count: read.length });
+  }
+
   #save(marks: readonly Mark[]): void {
     this.#model.marks.value = marks;
     putJson(runPath(this.#run, "marks"), marks).catch((error: unknown) => {
       this.#model.failure.value = error;
     });
   }
+}
+
+/** The marks of a file; null where it holds something else. */
+export function marksOf(text: string): Mark[] | null {
+  let read: unknown;
+  try {
+    read = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  return Array.isArray(read) && read.every(isMark) ? read.map(({ id, from, to, name, colour }) => ({ id, from, to, name, colour })) : null;
+}
+
+function isMark(one: unknown): one is Mark {
+  if (typeof one !== "object" || one === null) return false;
+  const { id, from, to, name, colour } = one as Record<string, unknown>;
+  const isTimed = Number.isFinite(from) && (to === null || (Number.isFinite(to) && Number(to) >= Number(from)));
+  return isTimed && [id, name].every((text) => typeof text === "string" && text.length <= 200) && typeof colour === "string" && /^#[0-9a-f]{6}$/i.test(colour);
 }

@@ -10,6 +10,7 @@ import { Tool } from "./icons";
 
 export function MarksPanel({ controls }: { controls: Controls }) {
   const marks = controls.model.marks.value;
+  const file = useRef<HTMLInputElement>(null);
   const ordered = [...marks].sort((one, other) => one.from - other.from);
   return (
     <div class="tl-marks">
@@ -19,6 +20,15 @@ export function MarksPanel({ controls }: { controls: Controls }) {
         <span class="tl-buttons">
           <Tool icon="flag" says={t("timeline-key.mark")} act={() => controls.marker.add(controls.moment())} />
           <Tool icon="save" says={t("timeline.mark.export")} act={() => controls.marker.export()} disabled={marks.length === 0} />
+          <Tool icon="load" says={t("timeline.mark.import")} act={() => file.current?.click()} />
+          <input
+            ref={file} type="file" accept=".json,application/json" hidden aria-label={t("timeline.mark.import")}
+            onChange={(event) => {
+              const chosen = event.currentTarget.files?.[0];
+              event.currentTarget.value = "";
+              void chosen?.text().then((text) => controls.marker.import(text));
+            }}
+          />
         </span>
       </div>
       <ul class="tl-mark-list">

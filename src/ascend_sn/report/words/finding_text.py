@@ -10,6 +10,7 @@ from ascend_sn.report.documents.findings import FindingEntry, Findings, Gain, La
 from ascend_sn.report.words.language import Language
 from ascend_sn.report.words.printable import printable
 from ascend_sn.report.words.quantities import duration_text, quantity_text
+from ascend_sn.report.words.reasons import reason_text, turn_on_text
 
 __all__ = [
     "evidence_text",
@@ -131,9 +132,13 @@ def held_text(held: SuppressedEntry, language: Language) -> str:
 
 def lacking_text(one: LackingRule, language: Language) -> str:
     """Say which rule could not look, and what to turn on."""
-    reason = printable(one.reason) or one.what
+    reason = printable(reason_text(one.reason, language)) or one.what
     said = language.text("findings.lacks", rule=one.rule, title=one.title, reason=reason)
-    return language.text("absent.turn-on", said=said, option=printable(one.turn_on)) if one.turn_on else said
+    return (
+        language.text("absent.turn-on", said=said, option=printable(turn_on_text(one.turn_on, language)))
+        if one.turn_on
+        else said
+    )
 
 
 def summary_lines(section: Findings, language: Language, *, hidden: int = 0) -> list[str]:

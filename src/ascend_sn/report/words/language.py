@@ -59,6 +59,10 @@ class Language(msgspec.Struct, frozen=True):
         """Return the text of a message that is not about anything yet: an ellipsis for what would be filled in."""
         return re.sub(r"\{\w+\}", "\u2026", self._catalogue.gettext(message_id))
 
+    def template(self, message_id: str) -> str:
+        """Return the text of a message with its placeholders as they are."""
+        return self._catalogue.gettext(message_id)
+
     def has(self, message_id: str) -> bool:
         """Whether the catalogues hold a message of this id."""
         return bool(message_id) and self._catalogue.gettext(message_id) != message_id

@@ -18,6 +18,7 @@ from ascend_sn.report.documents.steps import InputPipeline
 from ascend_sn.report.words.language import Language
 from ascend_sn.report.words.printable import printable, shortened
 from ascend_sn.report.words.quantities import count_text, duration_text, percent_text
+from ascend_sn.report.words.reasons import reason_text, turn_on_text
 
 __all__ = [
     "absence_text",
@@ -72,14 +73,17 @@ def absence_text(section: Section | Coverage, language: Language) -> str:
     """Say that something is absent, why, and what to turn on."""
     requested = _REQUESTED.fullmatch(section.reason)
     state = language.text(f"absent.{section.state}")
-    if requested is not None:
+    reason = reason_text(section.reason, language)
+    if reason != section.reason and requested is not None:
+        said = printable(reason)
+    elif requested is not None:
         said = language.text("absent.requested", option=requested["option"] or "", rest=printable(requested["rest"]))
-    elif section.reason and state.lower() not in section.reason.lower():
-        said = language.text("absent.because", state=state, reason=printable(section.reason))
+    elif reason and state.lower() not in reason.lower():
+        said = language.text("absent.because", state=state, reason=printable(reason))
     else:
-        said = printable(section.reason) or state
+        said = printable(reason) or state
     if section.turn_on:
-        return language.text("absent.turn-on", said=said, option=printable(section.turn_on))
+        return language.text("absent.turn-on", said=said, option=printable(turn_on_text(section.turn_on, language)))
     return said
 
 
@@ -95,7 +99,11 @@ def turn_on_lines(health: Health, language: Language) -> list[str]:
         if entry.turn_on and entry.state != "damaged":
             groups.setdefault(entry.turn_on, []).append(entry)
     return [
-        language.text("notes.turn-on", names=", ".join(map(_coverage_name, entries)), option=printable(option))
+        language.text(
+            "notes.turn-on",
+            names=", ".join(map(_coverage_name, entries)),
+            option=printable(turn_on_text(option, language)),
+        )
         for option, entries in groups.items()
     ]
 
@@ -192,7 +200,9 @@ def clocks_text(clocks: list[Clock], language: Language) -> str:
     unknown = [clock for clock in clocks if clock.offset_ns is None]
     if unknown:
         ranks = ", ".join("?" if clock.rank is None else str(clock.rank) for clock in unknown[:10])
-        return language.text("health.clocks-unknown", ranks=ranks, reason=printable(unknown[0].reason or ""))
+        return language.text(
+            "health.clocks-unknown", ranks=ranks, reason=printable(reason_text(unknown[0].reason or "", language))
+        )
     errors = [clock.error_ns for clock in clocks if clock.error_ns is not None and clock.method == "collectives"]
     if errors:
         return language.text("health.clocks-aligned", error_ns=max(errors))

@@ -101,6 +101,8 @@ function Grades({ rows }: { rows: readonly Grade[] }) {
   if (!rows.length) return null;
   const shown = rows.length > GRADED ? [...rows].sort((a, b) => b.exposed_comm_ns - a.exposed_comm_ns).slice(0, GRADED) : rows;
   const exposed = (share: (row: Grade) => number) => (row: Grade) => quantityText(share(row), "ns");
+  // Where nothing tells what the time was made of, its parts are not known; they are not nothing.
+  const part = (share: (row: Grade) => number) => (row: Grade) => (isKnown(row) ? quantityText(share(row), "ns") : "-");
   return (
     <Card title={t("comm.grades")} note={t("comm.grades-note")}>
       <RowsTable<Grade>
@@ -110,9 +112,9 @@ function Grades({ rows }: { rows: readonly Grade[] }) {
           { title: t("col.rank"), left: true, text: (row) => rankText(row.rank) },
           { title: t("col.exposed_ns"), text: exposed((row) => row.exposed_comm_ns) },
           { title: t("col.exposed_share_ratio"), text: (row) => quantityText(row.exposed_share_ratio, "ratio") },
-          { title: t("col.transit_ns"), text: exposed((row) => row.exposed_transit_ns) },
-          { title: t("col.wait_ns"), text: exposed((row) => row.exposed_wait_ns) },
-          { title: t("col.idle_ns"), text: exposed((row) => row.exposed_idle_ns) },
+          { title: t("col.transit_ns"), text: part((row) => row.exposed_transit_ns) },
+          { title: t("col.wait_ns"), text: part((row) => row.exposed_wait_ns) },
+          { title: t("col.idle_ns"), text: part((row) => row.exposed_idle_ns) },
           { title: t("col.unknown_ns"), text: exposed((row) => row.exposed_unknown_ns) },
           { title: t("col.grade"), left: true, text: (row) => (row.grade === null ? "-" : named("grade", row.grade)) },
         ]}
@@ -120,6 +122,10 @@ function Grades({ rows }: { rows: readonly Grade[] }) {
       {rows.length > shown.length && <p class="note">{t("comm.graded", { shown: shown.length, count: rows.length })}</p>}
     </Card>
   );
+}
+
+function isKnown(row: Grade): boolean {
+  return row.exposed_unknown_ns === 0 || row.exposed_transit_ns + row.exposed_wait_ns + row.exposed_idle_ns > 0;
 }
 
 function Primitives({ run, rank }: { run: string; rank: number | null }) {

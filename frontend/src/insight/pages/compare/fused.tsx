@@ -41,7 +41,7 @@ function Chains({ value, base, candidate, csv }: { value: FusedAnswer; base: str
             title={t("compare-fused.title")}
             rows={value.chains}
             columns={[
-              { title: t("compare-fused.state"), left: true, text: (row) => t(`fusion-state.${row.state}`) },
+              { title: t("compare-fused.state"), left: true, text: (row) => t(`state.${row.state}`) },
               { title: t("compare-fused.chain-before"), left: true, text: (row) => <span class="chain">{row.before}</span> },
               { title: t("compare-fused.chain-after"), left: true, text: (row) => <span class="chain">{row.after}</span> },
               { title: t("compare-fused.kernels"), text: (row) => `${row.before_kernels} \u2192 ${row.after_kernels}` },

@@ -11,6 +11,7 @@ import { type Places, findingHref, usePlaces } from "../../controls/places";
 import { RowsTable } from "../../controls/rows-table";
 import type { PageProps } from "../../shell/page-props";
 import { change, parameters, text } from "../../shell/router";
+import { reasonText, turnOnText } from "../../shell/reasons";
 import { named, t } from "../../shell/words";
 import { unitOf } from "../../controls/units";
 import { GainBar, gainText, worthText } from "./gain";
@@ -166,8 +167,8 @@ function Lacking({ findings }: { findings: Findings }) {
             columns={[
               { title: t("findings.rule"), left: true, text: (row) => <>{row.title} <small class="soft">{row.rule}</small></> },
               { title: t("findings.lacks"), left: true, text: (row) => <code>{row.what}</code> },
-              { title: t("findings.reason"), left: true, text: (row) => row.reason || "-" },
-              { title: t("findings.turn-on"), left: true, text: (row) => (row.turn_on ? <code>{row.turn_on}</code> : "-") },
+              { title: t("findings.reason"), left: true, text: (row) => reasonText(row.reason) || "-" },
+              { title: t("findings.turn-on"), left: true, text: (row) => (row.turn_on ? <code>{turnOnText(row.turn_on)}</code> : "-") },
             ]}
           />
         </details>

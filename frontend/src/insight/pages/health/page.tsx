@@ -10,6 +10,7 @@ import { rankText } from "../../controls/rank-select";
 import { RowsTable } from "../../controls/rows-table";
 import { ServerTable } from "../../controls/server-table";
 import type { PageProps } from "../../shell/page-props";
+import { reasonText, turnOnText } from "../../shell/reasons";
 import { named, t } from "../../shell/words";
 
 export function HealthPage({ run }: PageProps) {
@@ -73,8 +74,8 @@ function NotCollected({ health }: { health: Health }) {
         columns={[
           { title: t("col.table_name"), left: true, text: (row) => <code>{breakable(row.column === null ? row.table : `${row.table}.${row.column}`)}</code> },
           { title: t("col.state"), left: true, text: (row) => named("absent", row.state) },
-          { title: t("col.reason"), left: true, text: (row) => row.reason || "-" },
-          { title: t("col.turn_on"), left: true, text: (row) => (row.turn_on ? <code>{row.turn_on}</code> : "-") },
+          { title: t("col.reason"), left: true, text: (row) => reasonText(row.reason) || "-" },
+          { title: t("col.turn_on"), left: true, text: (row) => (row.turn_on ? <code>{turnOnText(row.turn_on)}</code> : "-") },
           { title: t("fact.profiles"), text: (row) => row.profile_count },
         ]}
       />

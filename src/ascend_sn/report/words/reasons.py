@@ -1,0 +1,80 @@
+"""Why something was not collected, and what collects it, in the reader's language.
+
+The data say both in English. The English text of a message of the families `reason` and `turn-on` is the sentence that
+is looked for, with placeholders for what differs; the page does the same (`frontend/src/insight/shell/reasons.ts`).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+from ascend_sn.report.words.language import Language
+
+__all__ = ["REASONS", "TURN_ON", "reason_text", "turn_on_text"]
+
+REASONS: Final = (
+    "reason.below-level1", "reason.capture-lacks", "reason.cluster-lacks", "reason.cluster-steps",
+    "reason.cluster-sums", "reason.curves-only", "reason.device-missing", "reason.device-missing-causes",
+    "reason.export-lacks", "reason.export-none", "reason.few-common", "reason.groups-unlisted",
+    "reason.kineto-inputs", "reason.kineto-links", "reason.kineto-logged", "reason.kineto-metric",
+    "reason.kineto-samples", "reason.kineto-tasks", "reason.launched-nothing", "reason.level", "reason.looked-in",
+    "reason.memory-addresses", "reason.memory-only", "reason.mindspore-modules", "reason.msprof-flow",
+    "reason.msprof-framework", "reason.msprof-stack", "reason.no-arrows", "reason.no-communication", "reason.no-copy",
+    "reason.no-counters", "reason.no-device", "reason.no-framework-operators", "reason.no-graph", "reason.no-group",
+    "reason.no-history", "reason.no-kernel", "reason.no-launches", "reason.no-marks", "reason.no-matching",
+    "reason.no-member", "reason.no-members", "reason.no-metrics", "reason.no-operators", "reason.no-pipeline",
+    "reason.no-ranges", "reason.no-runtime", "reason.no-stacks", "reason.no-static-file", "reason.no-step-here",
+    "reason.no-ties", "reason.no-time", "reason.none-happened", "reason.not-requested", "reason.nothing",
+    "reason.onnx-host", "reason.onnx-no-node", "reason.onnx-only", "reason.option-off", "reason.own-collective",
+    "reason.own-flow", "reason.own-memory", "reason.own-metric", "reason.own-runtime", "reason.own-stack",
+    "reason.partial", "reason.processor", "reason.requested-not", "reason.requested-nothing",
+    "reason.requested-option", "reason.snapshot-only", "reason.truncated", "reason.unaligned",
+    "reason.unknown-writer", "reason.without-cpu", "reason.without-npu",
+)  # fmt: skip
+TURN_ON: Final = (
+    "turn-on.before", "turn-on.captures", "turn-on.device", "turn-on.framework", "turn-on.kind", "turn-on.or",
+    "turn-on.raw", "turn-on.spans", "turn-on.stacks", "turn-on.static", "turn-on.step",
+)  # fmt: skip
+
+_INSIDE: Final = ("reason", "option")
+"""Placeholders that stand for such a sentence themselves."""
+
+
+def reason_text(reason: str, language: Language) -> str:
+    """Return why something is absent; a sentence that is not known stays as it is."""
+    return _told(reason, REASONS, language)
+
+
+def turn_on_text(turn_on: str, language: Language) -> str:
+    """Return what collects it; what is code stays code."""
+    return _told(turn_on, TURN_ON, language)
+
+
+def _told(said: str, family: tuple[str, ...], language: Language) -> str:
+    if language.code == "en" or not said:
+        return said
+    for message_id, pattern in _patterns(family):
+        found = pattern.fullmatch(said)
+        if found is not None:
+            parts = found.groupdict()
+            return language.text(
+                message_id,
+                **{name: _told(part, family, language) if name in _INSIDE else part for name, part in parts.items()},
+            )
+    return said
+
+
+@cache
+def _patterns(family: tuple[str, ...]) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Patterns of the English texts, those with most words of their own first."""
+    english = Language.load("en")
+    texts = {message_id: english.template(message_id) for message_id in family}
+    ordered = sorted(family, key=lambda message_id: -len(re.sub(r"\{\w+\}", "", texts[message_id])))
+    return tuple((message_id, re.compile(_pattern(texts[message_id]), re.DOTALL)) for message_id in ordered)
+
+
+def _pattern(text: str) -> str:
+    parts = re.split(r"\{(\w+)\}", text)
+    return "".join(f"(?P<{part}>.+?)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
