@@ -12,6 +12,7 @@ import pytest
 from duckdb import DuckDBPyConnection
 from playwright.sync_api import expect
 
+from scripts.page_pictures import TABS
 from tests.browser.opened import Opened
 from tests.browser.viewing import await_that, state, viewing, visited
 from tests.shared_data import requires_shared, shared_path
@@ -20,10 +21,6 @@ from tests.unit.insight.drawn_runs import write_run
 from tests.unit.report.drawn import add_rank
 from tests.unit.report.test_pages import HOSTILE, hostile_run
 
-TABS = (
-    "kernel_types", "shapes", "operators", "kernels", "slow_instances", "fusion", "roofline", "call_paths", "modules",
-    "copies", "host_calls", "launches", "requests",
-)  # fmt: skip
 PAGES = (
     "overview", *(f"operators?tab={tab}" for tab in TABS), "communication", "memory", "findings", "compare", "health",
 )  # fmt: skip
