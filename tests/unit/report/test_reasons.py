@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ascend_sn.report.documents.run import Coverage
+from ascend_sn.report.documents.health import Coverage
 from ascend_sn.report.words.language import Language
 from ascend_sn.report.words.reasons import REASONS, TURN_ON, reason_text, turn_on_text
 from ascend_sn.report.words.wording import absence_text
