@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ascend_sn.report.documents.views import Selection
     from ascend_sn.store.ingest import Progress
 
-__all__ = ["document_of", "input_of", "short_process"]
+__all__ = ["document_at", "document_of", "input_of", "short_process"]
 
 _BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"
 
@@ -57,11 +57,9 @@ def document_of(
     selection: Selection | None = None,
     job: str | None = None,
     redact: bool = False,
-    progress: Progress | None = None,
 ) -> Document:
     """Read and analyse a run, or take up what was kept of the last time when neither the input nor the code changed.
 
-    `progress` is told which part of the document is worked out, once the run is read.
     Of an input that holds several jobs, `job` is shown, else the newest, which is then said. With `redact`
     paths, users and hosts have stand-ins.
     """
@@ -69,16 +67,33 @@ def document_of(
     with short_process(), Waiting(language.text("say.reading", name=named.name)) as waiting:
         location = locate(named.paths, cache_dir=cache_dir, progress=waiting.reading)
         try:
-            document = _document(location, language, chosen, job, waiting, cache_dir, progress)
+            document = _document(location, language, chosen, job, waiting, cache_dir)
         except StoreError:
             if not location.discard():
                 raise
             location = locate(named.paths, cache_dir=cache_dir, progress=waiting.reading)
-            document = _document(location, language, chosen, job, waiting, cache_dir, progress)
+            document = _document(location, language, chosen, job, waiting, cache_dir)
     if document.jobs and job is None:
         jobs = {"count": len(document.jobs), "jobs": ", ".join(document.jobs), "job": document.job}
         print(printable(language.text("say.jobs", **jobs)), file=sys.stderr)
     return _redacted(document, location) if redact else document
+
+
+def document_at(
+    location: Location,
+    language: Language,
+    *,
+    cache_dir: Path | None,
+    selection: Selection,
+    job: str | None,
+    progress: Progress,
+) -> Document:
+    """Do the same for a run that was read already: to look whether its input changed takes seconds for many ranks.
+
+    `progress` is told which part of the document is worked out, and how many are done.
+    """
+    with short_process(), Waiting(language.text("say.reading", name=location.input.name)) as waiting:
+        return _document(location, language, selection, job, waiting, cache_dir, progress)
 
 
 def _redacted(document: Document, location: Location) -> Document:
@@ -112,7 +127,7 @@ def _document(
     job: str | None,
     waiting: Waiting,
     cache_dir: Path | None,
-    progress: Progress | None,
+    progress: Progress | None = None,
 ) -> Document:
     manifest = load_manifest(location.folder)
     jobs = jobs_of(manifest)

@@ -26,6 +26,7 @@ from ascend_sn.store.input import Input
 if TYPE_CHECKING:
     from ascend_sn.insight.runs import Note, ServedRun
     from ascend_sn.insight.stand_ins import StandIns
+    from ascend_sn.store import Location
 
 _Document = TypeVar("_Document")
 
@@ -189,15 +190,15 @@ class Documents:
         self._cache_dir = cache_dir
         self._stand_ins = stand_ins
 
-    def document(self, named: Input, code: str, job: str | None, progress: Note) -> bytes:
-        """Return the document of a run, as JSON; `progress` is told what is worked out, and how much is done."""
-        from ascend_sn.cli.opening import document_of
+    def document(self, location: Location, code: str, job: str | None, progress: Note) -> bytes:
+        """Return the document of a run that lies there, as JSON; `progress` is told which part of how many comes."""
+        from ascend_sn.cli.opening import document_at
         from ascend_sn.report.documents.as_json import json_text
         from ascend_sn.report.documents.views import SECTIONS, Selection
 
         selection = Selection(top_k=_ROWS, details=frozenset(SECTIONS) - {"timeline"})
-        document = document_of(
-            named, _language(code), cache_dir=self._cache_dir, selection=selection, job=job, progress=progress
+        document = document_at(
+            location, _language(code), cache_dir=self._cache_dir, selection=selection, job=job, progress=progress
         )
         return json_text(self._shown(document)).encode()
 

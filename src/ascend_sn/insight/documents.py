@@ -45,7 +45,7 @@ def document_routes(served: Served) -> list[Route]:
         given = parameter(request, "parts", "")
         parts = documents.of(
             f"{opened.id} {code}",
-            lambda note: served.documents.document(opened.input, code, opened.job, note),
+            lambda note: served.documents.document(opened.location, code, opened.job, note),
         )
         if given == "":
             return answer(parts)

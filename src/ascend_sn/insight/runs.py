@@ -45,8 +45,8 @@ class Documents(Protocol):
     Paths are inputs as the user named them. Every method may take seconds.
     """
 
-    def document(self, named: Input, code: str, job: str | None, progress: Note) -> bytes:
-        """Return the document of a run, as JSON; `progress` is told what is worked out, and how much is done."""
+    def document(self, location: Location, code: str, job: str | None, progress: Note) -> bytes:
+        """Return the document of a run that lies there, as JSON; `progress` is told which part of how many comes."""
 
     def comparison(self, baseline: Input, candidate: Input, code: str) -> bytes:
         """Return the document of a comparison, as JSON."""
@@ -85,7 +85,7 @@ class OpenRun:
 
     Attributes:
         id: Its letter: `a`, `b`, in the order of the command line.
-        input: What the user named.
+        location: What the user named, and where its tables lie.
         run: Its tables. They are the files of all profiles where the job is large.
         timeline: Its lanes.
         profiles: The profiles of the job that is shown, by id.
@@ -97,14 +97,14 @@ class OpenRun:
     def __init__(
         self,
         id: str,
-        named: Input,
+        location: Location,
         run: Run,
         timeline: TimelineFiles,
         job: str | None,
         summed: Run | None = None,
     ) -> None:
         self.id = id
-        self.input = named
+        self.location = location
         self.run = run
         self.timeline = timeline
         self.job = job
@@ -128,6 +128,11 @@ class OpenRun:
                 self._known[name] = work_out()
             found: _Found = self._known[name]
         return found
+
+    @property
+    def input(self) -> Input:
+        """What the user named."""
+        return self.location.input
 
     @property
     def origins(self) -> dict[int, int]:
@@ -275,15 +280,17 @@ class ServedRun:
         self._note(0, 0, self.input.name)
         if self._stand_ins is not None:
             return self._shown_with(self._stand_ins, location, chosen)
-        with Run(location.folder, location.input) as whole:
-            timeline = timeline_of(
-                whole, location, class_lanes=class_lanes, cache_dir=self._cache_dir, progress=self._note
-            )
-        run = Run(location.folder, location.input, job=chosen)
+        # To open a thousand profiles takes seconds: a run of one job is opened once.
+        run = Run(location.folder, location.input)
         self._kept.callback(run.close)
+        timeline = timeline_of(run, location, class_lanes=class_lanes, cache_dir=self._cache_dir, progress=self._note)
+        if chosen is not None:
+            run.close()
+            run = Run(location.folder, location.input, job=chosen)
+            self._kept.callback(run.close)
         run.db.execute(f"set memory_limit = '{_MEMORY}'")
         summed = self._summed(location, run, chosen)
-        return OpenRun(self.id, location.input, run, timeline, chosen, summed)
+        return OpenRun(self.id, location, run, timeline, chosen, summed)
 
     def _summed(self, location: Location, run: Run, job: str | None) -> Run | None:
         """Open a large job by its summaries, making them first; None where all its rows are in memory anyway."""
@@ -315,7 +322,7 @@ class ServedRun:
             timeline = TimelineFiles(copy.path / TIMELINE_FOLDER)
             self._kept.push(stack.pop_all())
         copy.db.execute(f"set memory_limit = '{_MEMORY}'")
-        return OpenRun(self.id, location.input, copy, timeline, job)
+        return OpenRun(self.id, location, copy, timeline, job)
 
     def release(self) -> None:
         """Close the run."""

@@ -16,6 +16,7 @@ from ascend_sn.insight.app import application
 from ascend_sn.insight.runs import Note, Served
 from ascend_sn.model.manifest import MANIFEST_NAME, RUN_FORMAT, RUN_VERSION, Manifest, ManifestProfile
 from ascend_sn.model.tables import BY_NAME
+from ascend_sn.store import Location
 from ascend_sn.store.input import Input
 
 __all__ = ["NoDocuments", "as_large_jobs", "client_of", "opened_of", "write_run"]
@@ -59,7 +60,7 @@ def write_run(db: DuckDBPyConnection, folder: Path) -> Path:
 class NoDocuments:
     """Texts are their keys with what they are about; documents are not made."""
 
-    def document(self, named: Input, code: str, job: str | None, progress: Note) -> bytes:
+    def document(self, location: Location, code: str, job: str | None, progress: Note) -> bytes:
         return b'{"document": true}'
 
     def comparison(self, baseline: Input, candidate: Input, code: str) -> bytes:

@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 
 from ascend_sn.insight.app import application
 from ascend_sn.insight.runs import Note, Served
+from ascend_sn.store import Location
 from ascend_sn.store.input import Input
 from tests.timeline import timeline
 from tests.unit.insight.drawn_runs import NoDocuments, write_run
@@ -21,8 +22,8 @@ class Counted(NoDocuments):
     def __init__(self) -> None:
         self.asked: list[tuple[str, ...]] = []
 
-    def document(self, named: Input, code: str, job: str | None, progress: Note) -> bytes:
-        self.asked.append((named.name, code))
+    def document(self, location: Location, code: str, job: str | None, progress: Note) -> bytes:
+        self.asked.append((location.input.name, code))
         progress(3, 9, "memory")
         self.while_made()
         return f'{{"language": "{code}", "memory": {{"peaks": [1]}}, "steps": {{}}}}'.encode()

@@ -92,6 +92,7 @@ class Builder {
   readonly #rows: Row[] = [];
   readonly #pinned = new Map<string, LaneRow>();
   readonly #wanted: string;
+  readonly #isPinned: ReadonlySet<string>;
   #top = 0;
   #filteredCount = 0;
   #hiddenCount = 0;
@@ -102,6 +103,7 @@ class Builder {
     readonly sideWords: (side: Side) => string,
   ) {
     this.#wanted = choice.filter.trim().toLowerCase();
+    this.#isPinned = new Set(choice.pinned);
   }
 
   run(lanes: RunLanes): void {
@@ -129,7 +131,7 @@ class Builder {
 
   #isVisible(run: string, profile: Profile, track: Track): boolean {
     const id = laneId(run, track);
-    if (this.choice.pinned.includes(id)) {
+    if (this.#isPinned.has(id)) {
       this.#pinned.set(id, laneRow(run, profile, track, { top: 0, level: 0, label: `${profile.label} \u00b7 ${track.label}` }, this.choice));
     }
     const hidden = this.choice.hidden.has(id);
@@ -151,7 +153,7 @@ class Builder {
       const shown = this.#isOpen(key);
       this.#heading({ id: key, level: level + 1, label, run, profile, open: shown, side: section.side }, section.tracks, summaryOf(section.tracks));
       for (const track of shown ? section.tracks : []) {
-        if (this.choice.pinned.includes(laneId(run, track))) continue;
+        if (this.#isPinned.has(laneId(run, track))) continue;
         const row = laneRow(run, profile, track, { top: this.#top, level: level + 2, label: track.label }, this.choice);
         this.#rows.push(row);
         this.#top += row.height;
