@@ -7,30 +7,24 @@ import threading
 from errno import ENOSPC
 from time import perf_counter, perf_counter_ns, sleep, time_ns
 
-from ascend_sn._version import __version__
-from ascend_sn.collect.backends import TORCH, backend_name
 from ascend_sn.collect.buffer import SpanBuffer
 from ascend_sn.collect.framework import FrameworkRecorder
+from ascend_sn.collect.header import metadata, session_text
 from ascend_sn.collect.host_state import host_state
 from ascend_sn.collect.names import NameTable
 from ascend_sn.collect.recorder import Clock, Recorder
 from ascend_sn.collect.run_folder import create_run_folder
 from ascend_sn.collect.summary import Totals, summary_text
-from ascend_sn.collect.volume import expected_text, forecast_text, planned_steps
+from ascend_sn.collect.volume import VolumeForecast, limit_bytes
 from ascend_sn.collect.writer import TraceWriter
 from ascend_sn.model.trace_schema import (
     CAPACITY_METRIC,
-    CLOCK_KEY,
-    CONFIG_KEY,
     FLUSH_METRIC,
     MISSING_STEPS_METRIC,
     NAMES_NAME,
-    PROCESS_KEY,
     RING_NAME,
     SPAN_COST_METRIC,
     TRACE_NAME,
-    TRACE_VERSION,
-    VERSION_KEY,
 )
 
 TYPE_CHECKING = False
@@ -48,9 +42,6 @@ __all__ = ["Trace", "scratch_recorder"]
 BUFFER_ROWS = 16_384
 FLUSH_INTERVAL_S = 1.0
 """Rows wait no longer than this before they are written; they are safe from the first moment on."""
-
-FORECAST_AFTER_S = 1.0
-"""How long steps are recorded before the size of the whole is estimated."""
 
 _BATCHES = 3
 """Batches that a full buffer makes, with one for what comes meanwhile. A batch of at most half of the buffer needs the
@@ -96,19 +87,18 @@ class Trace:
         self._pause.acquire()
         self._stopping = False
         self._is_stuck = False
-        self._is_warm = self._has_told = self._has_forecast = False
-        self._planned_steps = planned_steps(config.schedule)
-        self._session_at_s, self._session_at_bytes = 0.0, 0
+        self._is_warm = False
+        self._forecast = VolumeForecast(faults)
         self._folder = folder = create_run_folder(output, place, start_ns=clock.realtime_ns, host=host, pid=os.getpid())
         try:
-            self._writer = TraceWriter(folder, _metadata(config, place, clock, host))
+            self._writer = TraceWriter(folder, metadata(config, place, clock, host))
         except OSError as error:
             from ascend_sn.errors import ProfilerPathError
 
             folder.discard()
             raise ProfilerPathError(folder.path, f"cannot write there: {error.strerror}") from error
         self.path = folder.path
-        self._limit_bytes = _limit_bytes(config, folder.path, faults)
+        self._limit_bytes = limit_bytes(config, folder.path, faults)
         self.names.write_to(self._writer.write_names)
         self.buffer = self._new_buffer(clock)
         self.recorder = Recorder(self.buffer, self.names, clock)
@@ -151,9 +141,8 @@ class Trace:
             self._framework = FrameworkRecorder(config, self.recorder.clock, self.path, self.names, self._faults)
         if self._framework is not None:
             self._framework.start()
-        self.recorder.start_session(_session_text(config), time_ns(), step)
-        self._planned_steps = planned_steps(config.schedule)
-        self._session_at_s, self._session_at_bytes = perf_counter(), self._writer.trace_bytes
+        self.recorder.start_session(session_text(config), time_ns(), step)
+        self._forecast.begin(config, self._writer.trace_bytes)
         if config.enable_memory:
             self._sampler = self._new_sampler(config)
             self._sampler.start()
@@ -219,7 +208,7 @@ class Trace:
         framework.stop()
         self._write_framework_rows()
         self._framework = None
-        self._forecast()
+        self._tell_forecast()
         if not self._is_full:
             self._framework = FrameworkRecorder(config, self.recorder.clock, self.path, self.names, self._faults)
             self._framework.start()
@@ -238,39 +227,16 @@ class Trace:
             self._flush_at_s = now_s + FLUSH_INTERVAL_S
             self.flush()
             # What a framework's profiler holds is not on the disk yet.
-            if (
-                self._framework is None or not self._framework.is_running
-            ) and now_s > self._session_at_s + FORECAST_AFTER_S:
-                self._forecast()
+            if self._forecast.is_due and (self._framework is None or not self._framework.is_running):
+                self._tell_forecast()
 
     def tell_expected(self, config: ProfilerConfig) -> None:
-        """Say before anything is recorded how large what PyTorch's profiler gives may become; once."""
-        if self._has_told or backend_name(config) != TORCH:
-            return
-        self._has_told = True
-        room_bytes = max(self._limit_bytes - self._writer.trace_bytes, 0)
-        text, fits = expected_text(planned_steps(config.schedule), room_bytes, with_memory=config.enable_memory)
-        if fits or config.trace_ops is not None:  # chosen operators are fewer
-            self._faults.note(text)
-        else:
-            self._faults.warning("expected volume", text)
+        """Say before anything is recorded how large it may become; once."""
+        self._forecast.tell_expected(config, self._limit_bytes - self._writer.trace_bytes)
 
-    def _forecast(self) -> None:
+    def _tell_forecast(self) -> None:
         """Say once, after the first steps, when the recording is going to be larger than there is room for."""
-        step_count = self.recorder.session_step_count
-        if self._has_forecast or step_count < 2:
-            return
-        self._has_forecast = True
-        at_bytes = self._session_at_bytes
-        text = forecast_text(
-            self._writer.trace_bytes - at_bytes,
-            step_count,
-            perf_counter() - self._session_at_s,
-            planned=self._planned_steps,
-            room_bytes=max(self._limit_bytes - at_bytes, 0),
-        )
-        if text is not None:
-            self._faults.warning("volume", text)
+        self._forecast.tell(self._writer.trace_bytes, self._limit_bytes, self.recorder.session_step_count)
 
     def _new_sampler(self, config: ProfilerConfig) -> Sampler:
         from ascend_sn.collect.sampling import Sampler, utilisation_source
@@ -455,50 +421,3 @@ def scratch_recorder() -> Recorder:
     """Return a recorder without files, to measure with."""
     clock, names = Clock(time_ns(), perf_counter_ns()), NameTable()
     return Recorder(SpanBuffer(None, BUFFER_ROWS, names, clock.offset_ns), names, clock)
-
-
-def _limit_bytes(config: ProfilerConfig, path: str, faults: FaultLog) -> int:
-    """Return what the files may take: the limit asked for, or what the disk has room for."""
-    space = os.statvfs(path)
-    free = space.f_bavail * space.f_frsize
-    if free >= config.max_size:
-        return config.max_size
-    size_mb, free_mb = config.max_size / 1e6, free / 1e6
-    faults.warning(
-        "little space", f"{path} has {free_mb:.0f} MB free, max_size is {size_mb:.0f} MB: recording ends before it"
-    )
-    return free - free // 20
-
-
-def _metadata(config: ProfilerConfig, place: JobPlace, clock: Clock, host: str) -> dict[str, str]:
-    import json
-    import platform
-
-    process = {
-        "host": host,
-        "pid": os.getpid(),
-        "start_ns": clock.realtime_ns,
-        "rank": place.rank,
-        "world_size": place.world_size,
-        "local_rank": place.local_rank,
-        "device_kind": "host",
-        "device_id": config.device_id,
-        "versions": {"ascend-sn": __version__, "python": platform.python_version()},
-    }
-    anchor = {
-        "realtime_ns": clock.realtime_ns,
-        "monotonic_ns": clock.monotonic_ns,
-        "source": "CLOCK_MONOTONIC",
-    }
-    return {
-        VERSION_KEY: str(TRACE_VERSION),
-        PROCESS_KEY: json.dumps(process),
-        CONFIG_KEY: json.dumps(config.as_json_object()),
-        CLOCK_KEY: json.dumps(anchor),
-    }
-
-
-def _session_text(config: ProfilerConfig) -> str:
-    import json
-
-    return json.dumps(config.as_json_object())

@@ -5,11 +5,30 @@ Before it starts, from the schedule and an assumed program; after the first step
 
 from __future__ import annotations
 
+import os
+from time import perf_counter
+
+from ascend_sn.collect.backends import TORCH, backend_name
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ascend_sn.collect.config import ProfilerConfig
+    from ascend_sn.collect.faults import FaultLog
     from ascend_sn.collect.schedule import Schedule
 
-__all__ = ["ASSUMED_OPERATORS", "SHORT_S", "expected_text", "forecast_text", "planned_steps"]
+__all__ = [
+    "ASSUMED_OPERATORS",
+    "FORECAST_AFTER_S",
+    "SHORT_S",
+    "VolumeForecast",
+    "expected_text",
+    "forecast_text",
+    "limit_bytes",
+    "planned_steps",
+]
+
+FORECAST_AFTER_S = 1.0
+"""How long steps are recorded before the size of the whole is estimated."""
 
 ASSUMED_OPERATORS = 20_000
 """Operators of a step before any was seen: those of a transformer of some tens of layers, forward and backward."""
@@ -19,6 +38,65 @@ _MEMORY_BYTES = 2 * _OPERATOR_BYTES  # of an operator: one allocation or free, a
 
 SHORT_S = 600.0
 """A recording without a planned end is spoken of when its room lasts no longer than this."""
+
+
+class VolumeForecast:
+    """What is said of the size of one recording: once before it, and once after its first steps."""
+
+    def __init__(self, faults: FaultLog) -> None:
+        self._faults = faults
+        self._planned: int | None = None
+        self._begin_s, self._begin_bytes = 0.0, 0
+        self._has_told = self._has_forecast = False
+
+    def tell_expected(self, config: ProfilerConfig, room_bytes: int) -> None:
+        """Say before anything is recorded how large what PyTorch's profiler gives may become."""
+        if self._has_told or backend_name(config) != TORCH:
+            return
+        self._has_told = True
+        text, fits = expected_text(planned_steps(config.schedule), max(room_bytes, 0), with_memory=config.enable_memory)
+        if fits or config.trace_ops is not None:  # chosen operators are fewer
+            self._faults.note(text)
+        else:
+            self._faults.warning("expected volume", text)
+
+    def begin(self, config: ProfilerConfig, written_bytes: int) -> None:
+        """Count from here on: a session begins, with so much on the disk."""
+        self._planned = planned_steps(config.schedule)
+        self._begin_s, self._begin_bytes = perf_counter(), written_bytes
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the session has lasted long enough to be estimated by."""
+        return perf_counter() > self._begin_s + FORECAST_AFTER_S
+
+    def tell(self, written_bytes: int, limit_bytes: int, step_count: int) -> None:
+        """Say, from the second step on, when the recording is going to be larger than its limit."""
+        if self._has_forecast or step_count < 2:
+            return
+        self._has_forecast = True
+        text = forecast_text(
+            written_bytes - self._begin_bytes,
+            step_count,
+            perf_counter() - self._begin_s,
+            planned=self._planned,
+            room_bytes=max(limit_bytes - self._begin_bytes, 0),
+        )
+        if text is not None:
+            self._faults.warning("volume", text)
+
+
+def limit_bytes(config: ProfilerConfig, path: str, faults: FaultLog) -> int:
+    """Return what the files may take: the limit asked for, or what the disk has room for."""
+    space = os.statvfs(path)
+    free = space.f_bavail * space.f_frsize
+    if free >= config.max_size:
+        return config.max_size
+    size_mb, free_mb = config.max_size / 1e6, free / 1e6
+    faults.warning(
+        "little space", f"{path} has {free_mb:.0f} MB free, max_size is {size_mb:.0f} MB: recording ends before it"
+    )
+    return free - free // 20
 
 
 def planned_steps(schedule: Schedule | None) -> int | None:

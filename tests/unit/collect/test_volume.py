@@ -84,7 +84,7 @@ def test_planned_steps(schedule: Schedule | None, steps: int | None) -> None:
 def test_the_first_steps_are_held_against_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, max_size: int, is_said: bool
 ) -> None:
-    monkeypatch.setattr("ascend_sn.collect.trace.FORECAST_AFTER_S", 0.0)
+    monkeypatch.setattr("ascend_sn.collect.volume.FORECAST_AFTER_S", 0.0)
     one = Profiler(output_path=tmp_path, backend="host", schedule={"active": 1000}, max_size=max_size)
 
     with caplog.at_level(logging.WARNING), one:
