@@ -150,7 +150,8 @@ def _stages(graph: StepGraph) -> Iterator[_Stage]:
         op_type = tasks.op_type.codes[nodes.kernel[at]].astype(np.int64) + 1
         order = np.lexsort((nodes.start[at], op_type, rank))
         at, rank, op_type = at[order], rank[order], op_type[order]
-        is_uneven, size = _compared(rank, op_type, tasks.input_shapes.codes[nodes.kernel[at]], len(ranks), graph)
+        shapes = tasks.input_shapes.codes[nodes.kernel[at]].astype(np.int64)
+        is_uneven, size = _compared(rank, op_type, shapes, len(ranks), graph)
         yield _Stage(ranks, at, rank, op_type, is_uneven, size)
 
 
