@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from ascend_sn.report.documents.views import Selection
     from ascend_sn.store.ingest import Progress
 
-__all__ = ["document_at", "document_of", "input_of", "short_process"]
+__all__ = ["document_at", "document_of", "input_of", "page_selection", "short_process"]
 
+_PAGE_ROWS: Final = 500
 _BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"
 
 
@@ -87,13 +88,22 @@ def document_at(
     selection: Selection,
     job: str | None,
     progress: Progress,
+    first: Callable[[], None] | None = None,
 ) -> Document:
     """Do the same for a run that was read already: to look whether its input changed takes seconds for many ranks.
 
-    `progress` is told which part of the document is worked out, and how many are done.
+    `progress` is told which part of the document is worked out, and how many are done. Where none is kept, `first` is
+    called, which may keep one.
     """
     with short_process(), Waiting(language.text("say.reading", name=location.input.name)) as waiting:
-        return _document(location, language, selection, job, waiting, cache_dir, progress)
+        return _document(location, language, selection, job, waiting, cache_dir, progress, first)
+
+
+def page_selection() -> Selection:
+    """Return what the web page shows of a run."""
+    from ascend_sn.report.documents.views import SECTIONS, Selection
+
+    return Selection(top_k=_PAGE_ROWS, details=frozenset(SECTIONS) - {"timeline"})
 
 
 def _redacted(document: Document, location: Location) -> Document:
@@ -128,6 +138,7 @@ def _document(
     waiting: Waiting,
     cache_dir: Path | None,
     progress: Progress | None = None,
+    first: Callable[[], None] | None = None,
 ) -> Document:
     manifest = load_manifest(location.folder)
     jobs = jobs_of(manifest)
@@ -144,6 +155,10 @@ def _document(
     name = f"analyze-{chosen_job}-{language.code}-{rows}-{code_state()}.json"
     kept = None if selection.rules else location.stored(name)  # what rules of the user say depends on their code
     document = None if kept is None else _decoded(kept)
+    if document is None and first is not None:
+        first()
+        kept = location.stored(name)
+        document = None if kept is None else _decoded(kept)
     if document is None:
         waiting.tell(language.text("say.analysing"))
         chosen = shown if len(jobs) > 1 else None

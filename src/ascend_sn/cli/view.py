@@ -33,7 +33,6 @@ _Document = TypeVar("_Document")
 SCHEMA: Final = "ascend-sn/view/1"
 
 _RUNS: Final = 2
-_ROWS: Final = 500
 _IDLE_MINUTES: Final = 60.0
 _PATIENCE_S: Final = 1.0
 
@@ -192,14 +191,20 @@ class Documents:
 
     def document(self, location: Location, code: str, job: str | None, progress: Note) -> bytes:
         """Return the document of a run that lies there, as JSON; `progress` is told which part of how many comes."""
-        from ascend_sn.cli.opening import document_at
+        from ascend_sn.cli.document_apart import make_apart
+        from ascend_sn.cli.opening import document_at, page_selection
         from ascend_sn.report.documents.as_json import json_text
-        from ascend_sn.report.documents.views import SECTIONS, Selection
 
-        selection = Selection(top_k=_ROWS, details=frozenset(SECTIONS) - {"timeline"})
+        language = _language(code)
+
+        def apart() -> None:
+            if location.is_cached and _is_large(location):
+                make_apart(location, language.code, job, cache_dir=self._cache_dir, progress=progress)
+
         document = document_at(
-            location, _language(code), cache_dir=self._cache_dir, selection=selection, job=job, progress=progress
-        )
+            location, language, cache_dir=self._cache_dir, selection=page_selection(), job=job, progress=progress,
+            first=apart,
+        )  # fmt: skip
         return json_text(self._shown(document)).encode()
 
     def comparison(self, baseline: Input, candidate: Input, code: str) -> bytes:
@@ -230,6 +235,14 @@ class Documents:
         from ascend_sn.cli.comparing import shown
 
         return self._stand_ins.made(lambda redactor: shown(document, redactor))
+
+
+def _is_large(location: Location) -> bool:
+    """Say whether its document takes more memory than a server should hold."""
+    from ascend_sn.analysis.opening import LOOKED_INTO_WHOLE
+    from ascend_sn.store.upgrade import load_manifest
+
+    return len(load_manifest(location.folder).profiles) > LOOKED_INTO_WHOLE
 
 
 @cache
