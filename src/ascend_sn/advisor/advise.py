@@ -14,7 +14,7 @@ from ascend_sn.advisor.joint import Option, planned
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.pricing import Price, priced, quality_of
 from ascend_sn.advisor.rule import Claim, Context, Lacking, Outcome, Rule, Shared, TextPart
-from ascend_sn.advisor.rulebook import Rulebook
+from ascend_sn.advisor.rulebook import Rulebook, placeholders
 from ascend_sn.advisor.rules import CODES
 from ascend_sn.advisor.thresholds import GENERAL, Limits, Thresholds
 from ascend_sn.errors import BroughtCodeError, UnknownNameError, UsageError
@@ -135,11 +135,27 @@ def _checked(rule: Rule, context: Context) -> list[Outcome]:
     if rule.code in CODES:
         return list(rule.check(context))
     try:
-        return call_brought(lambda: list(rule.check(context)))
+        outcomes = call_brought(lambda: list(rule.check(context)))
     except BroughtCodeError as error:
         raise UsageError(f"rule {rule.code} failed: {error}; repair it, or leave its file out") from error
     except UsageError as error:
         raise UsageError(f"rule {rule.code}: {error}") from error
+    for one in outcomes:
+        _check_brought(rule, one)
+    return outcomes
+
+
+def _check_brought(rule: Rule, outcome: object) -> None:
+    """Refuse what a rule of the user yields where no sentence can be made of it."""
+    if isinstance(outcome, Lacking):
+        return
+    if not isinstance(outcome, Claim):
+        raise UsageError(f"rule {rule.code}: it yields {type(outcome).__name__}, not a Claim")
+    for part in ("title", "message", "advice", "verify"):
+        lacking = placeholders(rule.text(part)) - outcome.params.keys()
+        if part not in outcome.texts and lacking:
+            names = ", ".join(f"{{{name}}}" for name in sorted(lacking))
+            raise UsageError(f"rule {rule.code}: its text {part} has {names}, which the claim has no parameter for")
 
 
 def _not_collected(rule: Rule, lacking: Lacking, facts: Facts) -> NotCollected:

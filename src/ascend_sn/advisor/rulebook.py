@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from string import Formatter
 from types import ModuleType
 from typing import Final, get_args
 
@@ -22,7 +23,7 @@ from ascend_sn.advisor.rule import Rule
 from ascend_sn.errors import AscendSnError, BroughtCodeError, UnknownNameError, UsageError
 from ascend_sn.model.brought_code import call_brought
 
-__all__ = ["PARTS", "Rulebook", "rules_of"]
+__all__ = ["PARTS", "Rulebook", "placeholders", "rules_of"]
 
 PARTS: Final = ("title", "message", "advice", "verify", "why", "not-when")
 """Texts that a rule has."""
@@ -35,8 +36,8 @@ class Rulebook:
     """Rules by code; those of the user look after those of the package.
 
     Raises:
-        UsageError: A rule of the user has a code that is taken or no code, or lacks a text, or its topic or
-            effort is none of the known ones.
+        UsageError: A rule of the user has a code that is taken or no code, lacks a text or has a malformed one, or its
+            topic or effort is none of the known ones.
     """
 
     def __init__(self, own: Sequence[Rule] = ()) -> None:
@@ -130,3 +131,19 @@ def _check(rule: Rule) -> None:
     for field, given, known in (("topic", rule.topic, get_args(Topic)), ("effort", rule.effort, get_args(Effort))):
         if given not in known:
             raise UsageError(f"rule {rule.code}: its {field} is {given!r}, which is none of {', '.join(known)}")
+    for part, text in rule.texts.items():
+        try:
+            wrong = next((name for name in placeholders(text) if not name.isidentifier()), None)
+        except ValueError as error:
+            raise UsageError(f"rule {rule.code}: its text {part}: {error}; a brace of its own is doubled") from error
+        if wrong is not None:
+            raise UsageError(f"rule {rule.code}: its text {part} has {{{wrong}}}, which is no name of a parameter")
+
+
+def placeholders(text: str) -> set[str]:
+    """Return what stands in braces in a text of a rule.
+
+    Raises:
+        ValueError: A brace is not closed, or not opened.
+    """
+    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}

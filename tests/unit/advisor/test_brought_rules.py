@@ -101,6 +101,42 @@ def test_a_name_that_a_rule_has_wrong_is_named_with_the_rule(analysis: str, said
     assert str(caught.value) == f"rule X-NAME-1: {said}"
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("50 % {", "its text title: Single '{' encountered in format string; a brace of its own is doubled"),
+        ("{0}", "its text title has {0}, which is no name of a parameter"),
+        ("{rank.real}", "its text title has {rank.real}, which is no name of a parameter"),
+    ],
+)
+def test_a_malformed_text_is_refused(text: str, said: str) -> None:
+    rule = Rule(
+        "X-TEXT-1", "text", "host", "code", lambda context: (), texts=dict.fromkeys(PARTS, "t") | {"title": text}
+    )
+
+    with pytest.raises(UsageError) as caught:
+        Rulebook([rule])
+
+    assert str(caught.value) == f"rule X-TEXT-1: {said}"
+
+
+@pytest.mark.parametrize(
+    ("yielded", "said"),
+    [
+        (Claim(params={"rank": 0}), "its text message has {step_ns}, which the claim has no parameter for"),
+        ({"rank": 0}, "it yields dict, not a Claim"),
+    ],
+)
+def test_a_claim_of_which_no_sentence_can_be_made_is_refused(yielded: Claim, said: str) -> None:
+    texts = dict.fromkeys(PARTS, "t") | {"message": "{rank} {step_ns} {{}}"}
+    rule = Rule("X-TEXT-2", "text", "host", "code", lambda context: [yielded], texts=texts)
+
+    with pytest.raises(UsageError) as caught:
+        advise(DrawnRun(training(0)), codes=["X-TEXT-2"], rules=[rule])
+
+    assert str(caught.value) == f"rule X-TEXT-2: {said}"
+
+
 class Wrong(msgspec.Struct):
     window: int
 
