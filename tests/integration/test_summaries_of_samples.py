@@ -8,8 +8,13 @@ import pytest
 
 from ascend_sn.analysis import Missing, worked_out
 from ascend_sn.analysis.summaries import SUMMARISED, open_summaries
+from ascend_sn.compare.measure import figures_of
 from ascend_sn.store import Run, locate
 from ascend_sn.store.mapping import in_turn
+from benchmarks.cluster_program import Model
+from benchmarks.cluster_shape import Shape
+from benchmarks.cluster_timing import Noise, Plan, simulate
+from benchmarks.simulated_cluster import write_job
 from tests.shared_data import requires_shared, shared_path
 
 
@@ -32,3 +37,25 @@ def test_summaries_give_what_the_run_gives(tmp_path: Path, sample: str) -> None:
             compared += 1
 
     assert compared >= 10
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_figures_of_a_comparison_are_the_same_of_summaries_and_of_profiles(tmp_path: Path, recorded: bool) -> None:
+    plan = Plan(shape=Shape(dp=2, tp=2, pp=2), model=Model(layers=1, micro_batches=2), steps=3, noise=Noise(0.05))
+    write_job(simulate(plan), tmp_path / "job")
+    if not recorded:  # then the ranks tell the parts of their calls together
+        for parts in (tmp_path / "job").rglob("communication.json"):
+            parts.unlink()
+    location = locate(tmp_path / "job", cache_dir=tmp_path / "cache")
+
+    with (
+        Run(location.folder, location.input) as run,
+        open_summaries(location, mapping=in_turn, cache_dir=tmp_path / "cache") as summaries,
+    ):
+        of_run, of_summaries = figures_of(run, "job"), figures_of(summaries, "job")
+
+    assert of_summaries == of_run
+    assert of_run.profile_count == 8
+    assert {one.op for one in of_run.collectives} >= {"allreduce", "send", "receive"}
+    assert {one.transit_ns is None for one in of_run.collectives if one.op == "allreduce"} == {False}
+    assert of_run.work

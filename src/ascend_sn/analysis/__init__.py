@@ -25,6 +25,7 @@ from ascend_sn.analysis.communication import (
     communication_summary as _communication_summary,
     link_matrix as _link_matrix,
     overlap_contention as _overlap_contention,
+    step_collectives as _step_collectives,
 )
 from ascend_sn.analysis.host import (
     call_paths as _call_paths,
@@ -97,6 +98,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _kernel_shapes.ANALYSIS,
     _operator_statistics.ANALYSIS,
     _collective_parts.ANALYSIS,
+    _step_collectives.ANALYSIS,
     _communication_summary.ANALYSIS,
     _communication_grade.ANALYSIS,
     _copies.ANALYSIS,
@@ -212,6 +214,7 @@ kernel_statistics = _public(_kernel_statistics.ANALYSIS)
 kernel_shapes = _public(_kernel_shapes.ANALYSIS)
 operator_statistics = _public(_operator_statistics.ANALYSIS)
 collective_parts = _public(_collective_parts.ANALYSIS)
+step_collectives = _public(_step_collectives.ANALYSIS)
 communication_summary = _public(_communication_summary.ANALYSIS)
 communication_grade = _public(_communication_grade.ANALYSIS)
 copies = _public(_copies.ANALYSIS)
@@ -314,6 +317,7 @@ __all__ = [
     "static_memory_peak",
     "step_breakdown",
     "step_changes",
+    "step_collectives",
     "step_jitter",
     "step_phases",
     "step_work",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.analysis.relations import Result, selected, worked_out_once
+from ascend_sn.analysis.relations import Result, kept, worked_out_once
 from ascend_sn.model.tables import BY_NAME
 from ascend_sn.store.summaries import SUMMARY
 
@@ -94,7 +94,7 @@ def evaluate(analysis: Analysis, db: DuckDBPyConnection) -> Result:
 def profile_rows(per_profile: PerProfile, db: DuckDBPyConnection) -> Result:
     """Return the rows of `per_profile`: those of the summaries of a cluster, else worked out from the tables."""
     table = summary_of(per_profile)
-    return selected(db, f"select * from {table}") if table in _summaries(db) else per_profile(db)
+    return kept(db, table) if table in _summaries(db) else per_profile(db)
 
 
 def summary_of(per_profile: PerProfile) -> str:
@@ -112,9 +112,9 @@ def is_summarised(analysis: Analysis, db: DuckDBPyConnection) -> bool:
 
 @worked_out_once
 def _summaries(db: DuckDBPyConnection) -> set[str]:
-    """The tables of summaries that are visible."""
+    """The tables of summaries that are visible; views of them are tables, too."""
     rows = db.execute(
-        "select table_name from duckdb_tables() where starts_with(table_name, $begin)", {"begin": SUMMARY}
+        "select table_name from information_schema.tables where starts_with(table_name, $begin)", {"begin": SUMMARY}
     )
     return {name for (name,) in rows.fetchall()}
 

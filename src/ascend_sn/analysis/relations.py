@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-__all__ = ["Result", "keep_columns", "listed", "selected", "worked_out_once"]
+__all__ = ["Result", "keep_columns", "kept", "listed", "selected", "worked_out_once"]
 
 _Found = TypeVar("_Found")
 
@@ -117,12 +117,15 @@ class _Kept(_Selected):
     def table(self, name: str) -> str:
         return self._name
 
+    def settled(self, name: str) -> Callable[[DuckDBPyConnection], Result]:
+        return partial(_Kept, name=self._name)
+
 
 class _Listed(Result):
-    def __init__(self, db: DuckDBPyConnection, rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> None:
+    def __init__(self, db: DuckDBPyConnection, rows: list[dict[str, Any]], types: Mapping[str, str]) -> None:
         fields = ", ".join(f'"{name}" {type_}' for name, type_ in types.items())
         sql = f"select unnest(${_ROWS}::struct({fields})[], max_depth := 2)"
-        self._rows = [{name: row[name] for name in types} for row in rows]
+        self._rows = rows
         self._types = types
         super().__init__(db, sql, {_ROWS: self._rows})
 
@@ -148,9 +151,14 @@ def selected(db: DuckDBPyConnection, sql: str, parameters: Mapping[str, Any] | N
     return _Selected(db, sql, parameters)
 
 
+def kept(db: DuckDBPyConnection, name: str) -> Result:
+    """Return the rows of a table that nobody changes."""
+    return _Kept(db, name)
+
+
 def listed(db: DuckDBPyConnection, rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> Result:
     """Return plain rows (None is null) with the DuckDB `types` of their columns; for small results."""
-    return _Listed(db, rows, types)
+    return _Listed(db, [{name: row[name] for name in types} for row in rows], types)
 
 
 def keep_columns(

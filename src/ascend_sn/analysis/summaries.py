@@ -30,6 +30,7 @@ SUMMARISED: Final = (
     "kernel_statistics",
     "operator_statistics",
     "collective_parts",
+    "step_collectives",
     "communication_summary",
     "communication_grade",
     "link_matrix",

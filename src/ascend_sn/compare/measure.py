@@ -22,6 +22,9 @@ _ACCELERATORS: Final = ("npu", "cuda", "rocm", "xpu")
 _WINDOWS: Final = "compared_window"
 """Temporary table: the steady steps of every profile, or the whole capture (step_id null)."""
 
+_WORK: Final = "compared_work_of_steps"
+"""Temporary table: the kernels of each step of the job, those of all its profiles summed."""
+
 
 def figures_of(run: Run, name: str) -> RunFigures:
     """Measure what a comparison needs of a run.
@@ -61,7 +64,7 @@ def figures_of(run: Run, name: str) -> RunFigures:
         all_step_count=count,
         steps=steps,
         parts=_parts(run),
-        work=[] if work is None else work_of(db, work, _WINDOWS),
+        work=[] if work is None else work_of(db, _work_of_windows(work, of_steps=bool(keys))),
         collectives=_collectives(run),
         has_shapes=_has_any(db, work, "shapes"),
         has_modules=_has_any(db, work, "module"),
@@ -72,9 +75,29 @@ def figures_of(run: Run, name: str) -> RunFigures:
 
 
 def _kept_work(run: Run) -> str | None:
-    """Keep the rows of the analysis `step_work` as a table and return its name; None without kernels."""
+    """Return the table of the rows of the analysis `step_work`, after summing them by step; None without kernels.
+
+    Of many profiles only the sums are read again, once for each question.
+    """
     found = analysis.worked_out(run, "step_work")
-    return None if isinstance(found, Missing) else found.table("compared_work")
+    if isinstance(found, Missing):
+        return None
+    work = found.table("compared_work")
+    run.db.execute(f"""
+        create or replace temp table {_WORK} as
+        select coalesce(step.session, 0) as session, coalesce(step.step, step.step_id) as number,
+               kind, op, shapes, module, operator, sum(calls)::bigint as calls, sum(total_ns)::bigint as total_ns
+        from {work} work
+        join step using (profile_id, step_id)
+        group by all
+    """)
+    return work
+
+
+def _work_of_windows(work: str, *, of_steps: bool) -> str:
+    if of_steps:
+        return f"select * from {_WORK} semi join {_WINDOWS} using (session, number)"
+    return f"select * from {work} semi join {_WINDOWS} using (profile_id)"
 
 
 def _has_any(db: DuckDBPyConnection, work: str | None, column: str) -> bool:
@@ -82,7 +105,7 @@ def _has_any(db: DuckDBPyConnection, work: str | None, column: str) -> bool:
 
 
 def _steps(db: DuckDBPyConnection, ids: Sequence[int], work: str | None) -> tuple[Scope, list[StepKey], int]:
-    working = set() if work is None else _working_steps(db, work)
+    working = set() if work is None else _working_steps(db)
     for inferred in (False, True):
         keys = steady_steps(db, ids, inferred=inferred, among=working or None)
         if keys:
@@ -98,14 +121,9 @@ def _steps(db: DuckDBPyConnection, ids: Sequence[int], work: str | None) -> tupl
     return "none", [], 0
 
 
-def _working_steps(db: DuckDBPyConnection, work: str) -> set[tuple[int, int]]:
+def _working_steps(db: DuckDBPyConnection) -> set[tuple[int, int]]:
     """Session and number of the steps that launched anything: one that a capture cut off stands for no other."""
-    rows = db.execute(f"""
-        select distinct coalesce(step.session, 0), coalesce(step.step, step.step_id)
-        from step
-        join {work} using (profile_id, step_id)
-    """).fetchall()
-    return {(session, number) for session, number in rows}
+    return set(db.execute(f"select distinct session, number from {_WORK}").fetchall())
 
 
 def _make_windows(db: DuckDBPyConnection, keys: Sequence[StepKey], breakdown: object) -> None:
@@ -220,14 +238,14 @@ def _parts(run: Run) -> Parts | None:
 
 
 def _collectives(run: Run) -> list[Collectives]:
-    parts = analysis.result(run, "collective_parts")
-    if isinstance(parts, Missing):
+    found = analysis.worked_out(run, "step_collectives")
+    if isinstance(found, Missing):
         return []
-    rows = run.db.sql(f"""
-        select parts.op, count(*), sum(parts.dur_ns)::bigint,
-               case when count(parts.transit_ns) = count(*) then sum(parts.transit_ns)::bigint end,
-               case when count(parts.wait_ns) = count(*) then sum(parts.wait_ns)::bigint end
-        from parts
+    rows = run.db.execute(f"""
+        select parts.op, sum(calls)::bigint, sum(total_ns)::bigint,
+               case when sum(transit_calls) = sum(calls) then sum(transit_ns)::bigint end,
+               case when sum(wait_calls) = sum(calls) then sum(wait_ns)::bigint end
+        from {found.table("compared_collectives")} parts
         join {_WINDOWS} compared
           on parts.profile_id = compared.profile_id
          and (compared.step_id is null or compared.step_id = parts.step_id)
@@ -242,24 +260,22 @@ def _collectives(run: Run) -> list[Collectives]:
 
 def _silent(run: Run) -> list[int | None]:
     """Ranks of an accelerator whose host did something while nothing was recorded on the device."""
-    score, calls = analysis.worked_out(run, "data_score"), analysis.worked_out(run, "operator_statistics")
-    with_kernels = [] if isinstance(score, Missing) else [row for row in score.shared() if row["rows_checked"]]
-    with_operators = [] if isinstance(calls, Missing) else calls.shared()
-    rows = run.db.execute(
-        """
-        select rank
-        from profile
-        where device_kind in $kinds and not list_contains($with_kernels, profile_id)
-          and (profile_id in (select profile_id from host_call) or list_contains($with_operators, profile_id))
-        order by rank
-        """,
-        {
-            "kinds": list(_ACCELERATORS),
-            "with_kernels": [row["profile_id"] for row in with_kernels],
-            "with_operators": sorted({row["profile_id"] for row in with_operators}),
-        },
+    score = analysis.worked_out(run, "data_score")
+    quiet = "true"
+    if not isinstance(score, Missing):
+        checked = score.table("compared_score")
+        quiet = f"profile_id not in (select profile_id from {checked} where rows_checked > 0)"
+    idle = run.db.execute(
+        f"select profile_id, rank from profile where device_kind in $kinds and {quiet} order by rank",
+        {"kinds": list(_ACCELERATORS)},
     ).fetchall()
-    return [rank for (rank,) in rows]
+    if not idle:
+        return []
+    busy = {profile for (profile,) in run.db.execute("select distinct profile_id from host_call").fetchall()}
+    calls = analysis.worked_out(run, "operator_statistics")
+    if not isinstance(calls, Missing):
+        busy |= {row["profile_id"] for row in calls.shared()}
+    return [rank for profile, rank in idle if profile in busy]
 
 
 def _groups(db: DuckDBPyConnection) -> list[str]:
@@ -319,8 +335,8 @@ def _peak(run: Run) -> Peak | None:
 
 
 def _mfu(run: Run) -> float | None:
-    result = analysis.result(run, "mfu")
+    result = analysis.worked_out(run, "mfu")
     if isinstance(result, Missing):
         return None
-    known = [ratio for (ratio,) in result.project("mfu_ratio").fetchall() if ratio is not None]
+    known = [row["mfu_ratio"] for row in result.shared() if row["mfu_ratio"] is not None]
     return sum(known) / len(known) if known else None

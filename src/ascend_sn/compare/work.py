@@ -16,20 +16,17 @@ MAX_ROWS: Final = 5_000
 OTHER: Final = "(other)"
 
 
-def work_of(db: DuckDBPyConnection, work: str, windows: str) -> list[Work]:
-    """Sum the kernels that the windows launched, the largest first.
+def work_of(db: DuckDBPyConnection, work: str) -> list[Work]:
+    """Sum kernels by what they are, the largest first.
 
     Args:
-        db: A connection on which both tables are visible.
-        work: A table that holds the rows of the analysis `step_work`.
-        windows: A table of profile_id and step_id; a step_id of null is the whole capture of a profile.
+        db: A connection on which the tables of the query are visible.
+        work: A query for rows of the analysis `step_work`, or sums of them.
     """
     rows = db.execute(f"""
         with summed as (
             select kind, op, shapes, module, operator, sum(calls)::bigint as calls, sum(total_ns)::bigint as total_ns
-            from {work} work
-            join {windows} compared on compared.profile_id = work.profile_id
-                                   and (compared.step_id is null or compared.step_id = work.step_id)
+            from ({work})
             group by all
         ),
         ranked as (

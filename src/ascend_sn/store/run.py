@@ -83,7 +83,11 @@ class Run:
         if summaries is not None:
             self.row_count = summaries.row_count + (self.row_count if profiles is not None else 0)
         self.db: DuckDBPyConnection = connected(self.row_count)
-        summed = [] if summaries is None else summaries.show(self.db, None if self.job is None else of_job)
+        summed = (
+            []
+            if summaries is None
+            else summaries.show(self.db, None if self.job is None else of_job, in_memory=profiles is not None)
+        )
         for name, table in BY_NAME.items():
             if name in summed:
                 continue
@@ -94,7 +98,8 @@ class Run:
             folders = [f"profile={one}" for one in (*visible, WHOLE_INPUT)] if is_part else ["profile=*"]
             files = sorted(file for one in folders for file in path.absolute().glob(f"{name}/{one}/part-*.parquet"))
             self.files[name] = files
-        check_sums(self.files, [self.manifest.profiles[one] for one in visible])
+        if self.files:
+            check_sums(self.files, [self.manifest.profiles[one] for one in visible])
         for name, files in self.files.items():
             try:
                 show_table(self.db, BY_NAME[name], files, self.assumed_ranks, in_memory=is_small(self.row_count))

@@ -115,12 +115,15 @@ class Summaries(msgspec.Struct, frozen=True):
     row_count: int
     lost: list[ManifestLost]
 
-    def show(self, db: duckdb.DuckDBPyConnection, profiles: Collection[int] | None = None) -> list[str]:
+    def show(
+        self, db: duckdb.DuckDBPyConnection, profiles: Collection[int] | None = None, *, in_memory: bool
+    ) -> list[str]:
         """Make the results visible: tables of the model under their names, the others with `SUMMARY` before it.
 
         Args:
             db: Where they are shown.
             profiles: Show only the rows of these, and those of no profile.
+            in_memory: Read them now, once, instead of with every query.
 
         Returns:
             The tables of the model that are shown.
@@ -129,7 +132,8 @@ class Summaries(msgspec.Struct, frozen=True):
         for name in self.names:
             table = name if name in BY_NAME else f"{SUMMARY}{name}"
             source = str(self.folder / f"{name}.parquet").replace("'", "''")
-            db.execute(f"create table {table} as select * from read_parquet('{source}') {chosen}")
+            kind = "table" if in_memory else "view"
+            db.execute(f"create {kind} {table} as select * from read_parquet('{source}') {chosen}")
         return [name for name in self.names if name in BY_NAME]
 
 

@@ -22,6 +22,10 @@ belongs to the user.
 """
 
 
+class _Versioned(msgspec.Struct):
+    version: Any = None
+
+
 def is_run_folder(path: Path) -> bool:
     """Whether `path` holds a manifest of ours; false for a folder that cannot be looked into."""
     manifest = path / MANIFEST_NAME
@@ -37,24 +41,29 @@ def load_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST_NAME
     try:
-        raw = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        data = path.read_bytes()
+        version = msgspec.json.decode(data, type=_Versioned).version
     except OSError as error:
         raise StoreError(path, f"the manifest cannot be read: {error.strerror}") from error
     except RecursionError as error:
         raise StoreError(path, "the manifest is damaged: nested too deeply") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise StoreError(path, f"the manifest is damaged: {error}") from error
-    version = raw.get("version")
     if not isinstance(version, int) or isinstance(version, bool):
         raise StoreError(path, "the manifest is damaged: it states no version of the run folder")
     if version < 1:
         raise StoreError(path, f"the manifest is damaged: there is no version {version}")
     if version > RUN_VERSION:
         raise RunVersionError(folder, version, RUN_VERSION)
-    while version < RUN_VERSION:
-        raw = UPGRADERS[version](folder, raw)
-        version = int(raw["version"])
     try:
+        if version == RUN_VERSION:
+            return msgspec.json.decode(data, type=Manifest)
+        raw = msgspec.json.decode(data, type=dict[str, Any])
+        while version < RUN_VERSION:
+            raw = UPGRADERS[version](folder, raw)
+            version = int(raw["version"])
         return msgspec.convert(raw, Manifest)
-    except msgspec.ValidationError as error:
+    except RecursionError as error:
+        raise StoreError(path, "the manifest is damaged: nested too deeply") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise StoreError(path, f"the manifest is damaged: {error}") from error

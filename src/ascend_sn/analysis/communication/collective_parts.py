@@ -8,7 +8,12 @@ from ascend_sn.analysis.capture.clock_offsets import OFFSET_TYPES, POINT_TO_POIN
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need, profile_rows, settled_once
 from ascend_sn.analysis.relations import Result, listed, selected
 
-__all__ = ["ANALYSIS", "collective_parts", "completed_parts"]
+__all__ = ["ANALYSIS", "COMPLETED", "collective_parts", "completed_parts"]
+
+_MET = f"sequence is not null and op not in ({', '.join(repr(op) for op in POINT_TO_POINT)})"
+
+COMPLETED = f"method is null and {_MET}"
+"""Which calls have parts that the other ranks may tell."""
 
 _OFFSETS = "offset_of_profile"
 _RECORDED = "recorded_parts"
@@ -73,11 +78,9 @@ def combined_parts(db: DuckDBPyConnection, parts: Result) -> Result:
 
 
 def _completing(db: DuckDBPyConnection, parts: str) -> Result:
-    no_pairs = "', '".join(POINT_TO_POINT)
-    met = f"sequence is not null and op not in ('{no_pairs}')"
     offsets = []
     # Where all parts were recorded, no clock is needed; to align those of ten thousand ranks takes many seconds.
-    if db.execute(f"select 1 from {parts} where method is null and {met} limit 1").fetchone() is not None:
+    if db.execute(f"select 1 from {parts} where {COMPLETED} limit 1").fetchone() is not None:
         calls = db.execute(f"""
             select part.profile_id, part.rank, profile.host, group_id, op, sequence, ts_ns, dur_ns
             from {parts} part
@@ -111,7 +114,7 @@ def _completing(db: DuckDBPyConnection, parts: str) -> Result:
                    min(start_ns + dur_ns)     as earliest_end_ns,
                    bool_and(start_ns is not null) as aligned_all
             from aligned
-            where {met}
+            where {_MET}
             group by group_id, sequence, op
         ),
         presence as (
