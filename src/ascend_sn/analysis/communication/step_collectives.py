@@ -33,11 +33,11 @@ def combined_collectives(db: DuckDBPyConnection, parts: Result) -> Result:
 
     Returns:
         profile_id, step_id (null for calls of no step), op (null where not recorded), calls, total_ns (elapsed),
-        transit_ns and wait_ns (sums over the calls of which each is known, transit_calls and wait_calls); by profile,
-        step and primitive.
+        transit_ns, wait_ns (each: sum over the calls of which it is known), transit_calls, wait_calls (each: calls
+        of which it is known); by profile, step and primitive.
     """
     parts.keep(COMBINED_VIEW)
-    if db.execute(f"select 1 from {COMBINED_VIEW} where open_calls > 0 limit 1").fetchone() is not None:
+    if db.execute(f"select 1 from {COMBINED_VIEW} where open_calls > 0 limit 1").fetchall():
         return selected(db, _summed(completed_parts(db)))
     return selected(db, f"select * exclude (open_calls) from {COMBINED_VIEW}")
 
