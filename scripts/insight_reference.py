@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from starlette.routing import Route
 
 from ascend_sn.insight.app import API, api_routes
-from ascend_sn.insight.runs import Served
+from ascend_sn.insight.runs import Note, Served
 from ascend_sn.insight.viewport import BLOCK, COLUMNS, HEAD
+from ascend_sn.store import Location
 from ascend_sn.store.input import Input
 
 __all__ = ["insight_api_page", "undocumented"]
@@ -91,7 +92,7 @@ def _fields(types: Mapping[str, str]) -> str:
 class _NothingSaid:
     """No documents are asked for while the routes are listed."""
 
-    def document(self, named: Input, code: str, job: str | None) -> bytes:
+    def document(self, location: Location, code: str, job: str | None, progress: Note) -> bytes:
         return b""
 
     def comparison(self, baseline: Input, candidate: Input, code: str) -> bytes:
