@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.viewing import viewing, visited
 
@@ -89,6 +90,7 @@ def test_a_block_opens_its_stack_and_closes_it_by_key(chromium: Any, snapshot: s
         assert [line.rpartition(" ")[2] for line in lines] == ["attention", "forward", "main"]
         found.page.keyboard.press("Escape")
         stack.wait_for(state="detached", timeout=30_000)
+        expect(found.page.get_by_role("button", name="Stack").first).to_be_focused()
         assert not found.errors
 
 

@@ -75,7 +75,7 @@ function Content({ run }: { run: string }) {
         <ServerTable run={run} name="rank_waits" title={t("comm.waits")} rows={12} searchable={false} />
       </Card>
       <Card title={t("comm.links")} note={t("comm.links-note")}>
-        <div id="links" />
+        <div id="links" tabIndex={-1} />
         {from !== null && to !== null && (
           <p class="filtered">
             {t("comm.only-pair", { from: String(from), to: String(to) })} <button type="button" onClick={() => change({ from: null, to: null })}>{t("operators.only-off")}</button>

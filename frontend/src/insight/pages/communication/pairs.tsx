@@ -96,7 +96,7 @@ export function PairsCard({ run, group: asked = "" }: { run: string; group?: str
           <div class="scroll heat" tabIndex={0} role="region" aria-label={t("comm.pairs")}><ChartView chart={chart} view={known.indexOf(shown)} title={`${t("comm.pairs")}: ${columnText(shown)}`} onPick={(at) => pick(withValue(ofGroup, shown)[at])} /></div>
         </>
       )}
-      {value?.state === "collected" && <ServerTable run={run} name="rank_pairs" title={t("comm.pairs")} rows={12} />}
+      {value?.state === "collected" && <ServerTable run={run} name="rank_pairs" title={t("comm.pairs")} rows={12} pick={{ label: t("comm.show-links"), act: pick }} />}
     </Card>
   );
 }
@@ -110,7 +110,9 @@ function withValue(rows: readonly Row[], metric: Metric): readonly Row[] {
 function pick(row: Row | undefined): void {
   if (!row) return;
   change({ from: Number(row["src_rank"]), to: Number(row["dst_rank"]) });
-  document.getElementById("links")?.scrollIntoView();
+  const links = document.getElementById("links");
+  links?.scrollIntoView();
+  links?.focus({ preventScroll: true });
 }
 
 function heat(rows: readonly Row[], metrics: readonly Metric[]): HeatChart | null {

@@ -17,7 +17,11 @@ export function BlockTable({ run, profile, peak }: { run: string; profile: numbe
   const query = { profile, ...blockQuery(given.blocks, given.from, given.to, moment) };
   const asked = JSON.stringify(query);
   useEffect(() => setOpen(null), [asked]);
-  const close = (): void => setOpen(null);
+  const opener = useRef<Element | null>(null);
+  const close = (): void => {
+    setOpen(null);
+    if (opener.current instanceof HTMLElement) opener.current.focus();
+  };
   return (
     <>
       <h3>{t("memory-page.blocks")}</h3>
@@ -25,7 +29,7 @@ export function BlockTable({ run, profile, peak }: { run: string; profile: numbe
       {given.blocks === "moment" && moment !== null && <p class="note">{t("memory-page.moment-note", { at: quantityText(moment, "ns") })}</p>}
       <ServerTable
         run={run} name="memory_blocks" title={t("memory-page.blocks")} query={query} without={["frames"]} rows={15}
-        pick={{ label: t("memory-page.stack"), act: (row) => setOpen(same(row, open) ? null : row), chosen: (row) => same(row, open), fits: (row) => !!row["frames"] }}
+        pick={{ label: t("memory-page.stack"), act: (row) => { opener.current = document.activeElement; setOpen(same(row, open) ? null : row); }, chosen: (row) => same(row, open), fits: (row) => !!row["frames"] }}
       />
       {open && <Stack block={open} close={close} />}
     </>

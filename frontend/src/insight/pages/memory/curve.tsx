@@ -10,6 +10,7 @@ import { Card, Legend } from "../../controls/card";
 import { ChartView } from "../../controls/chart";
 import { columnText } from "../../controls/cells";
 import { profileText } from "../../controls/rank-select";
+import { RangeFields } from "../../controls/range-fields";
 import { type Row, rowOf } from "../../controls/server-table";
 import { change, number, parameters, text } from "../../shell/router";
 import { t } from "../../shell/words";
@@ -57,6 +58,7 @@ export function CurveCard({ run, profiles, curves: { all: curves, chosen } }: { 
             {curves.map((row) => <option key={keyOf(row)} value={keyOf(row)}>{curveText(row, profiles)}</option>)}
           </select>
         </label>
+        <RangeFields label={t("memory-page.range-ms")} from={given.from} to={given.to} ends={[curve?.at_ns[0], curve?.at_ns.at(-1)]} scale={1e6} choose={(from, to) => change({ from, to })} />
         {narrowed && (
           <p class="filtered">
             {t("memory-page.range", { from: quantityText(given.from, "ns"), to: quantityText(given.to, "ns") })}{" "}

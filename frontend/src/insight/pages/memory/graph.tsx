@@ -10,6 +10,7 @@ import { Absent } from "../../controls/absent";
 import { Card, Legend } from "../../controls/card";
 import { ChartView } from "../../controls/chart";
 import { profileText } from "../../controls/rank-select";
+import { RangeFields } from "../../controls/range-fields";
 import { type Row, ServerTable, rowOf } from "../../controls/server-table";
 import { change, number, parameters, text } from "../../shell/router";
 import { t } from "../../shell/words";
@@ -62,6 +63,7 @@ function GraphMemory({ run, profiles, graphs, chosen }: { run: string; profiles:
           </select>
         </label>
         {peak !== null && <button type="button" disabled={given.from_node === peak && given.to_node === peak} onClick={() => change({ from_node: peak, to_node: peak })}>{t("graph-memory.at-peak")}</button>}
+        {chart && <RangeFields label={t("graph-memory.nodes")} from={given.from_node} to={given.to_node} ends={[curve?.nodes[0], curve?.nodes.at(-1)]} choose={(from_node, to_node) => change({ from_node, to_node })} />}
         {narrowed && (
           <p class="filtered">
             {t("graph-memory.range", { from: String(given.from_node ?? 0), to: String(given.to_node ?? chosen["end_node"] ?? "") })}{" "}

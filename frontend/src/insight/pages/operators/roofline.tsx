@@ -1,6 +1,6 @@
 /** Kernels against the roofline: operations per byte across, operations per second up, both logarithmic. */
 
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { useAsked } from "../../api/asked";
 import { type Query, runPath } from "../../api/client";
 import type { TableAnswer } from "../../api/types";
@@ -27,11 +27,22 @@ export function Roofline({ run, query }: { run: string; query: Query }) {
   const { value } = useAsked<TableAnswer>(runPath(run, "tables/roofline"), { ...query, count: MOST });
   const rows = useMemo(() => (value?.state === "collected" ? value.rows.map((values) => rowOf(value.columns, values)) : []), [value]);
   const points = useMemo(() => rows.flatMap(pointOf), [rows]);
+  const [at, setAt] = useState(0);
+  const drawing = useRef<SVGSVGElement>(null);
+  const current = Math.min(at, points.length - 1);
   if (!rows.length) return null;
   if (!points.length) return <p class="absent">{t("roofline.no-flops")}</p>;
   const roofs = roofsOf(points);
   const across = decades([...points.map((one) => one.intensity), ...roofs.map((one) => one.ridge)]);
   const up = decades([...points.map((one) => one.speed), ...roofs.map((one) => one.peak)]);
+  const moved = (event: KeyboardEvent): void => {
+    const to = neighbourOf(points, current, event.key);
+    if (to === null) return;
+    event.preventDefault();
+    event.stopPropagation();
+    setAt(to);
+    drawing.current?.querySelectorAll<SVGAElement>("a")[to]?.focus();
+  };
   const bounds = (Object.keys(SHAPES) as Bound[]).filter((bound) => points.some((one) => one.bound === bound));
   return (
     <figure class="roofline">
@@ -41,7 +52,7 @@ export function Roofline({ run, query }: { run: string; query: Query }) {
         ))}
       </ul>
       {roofs.length === 0 && <p class="note">{t("roofline.no-roof")}</p>}
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="group" aria-label={t("roofline.title")}>
+      <svg ref={drawing} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="group" aria-label={`${t("roofline.title")}. ${t("roofline.keys")}`} onKeyDown={moved}>
         <Axes across={across} up={up} />
         {roofs.map((roof) => (
           <g key={`${roof.peak} ${roof.ridge}`} class="roof">
@@ -49,8 +60,8 @@ export function Roofline({ run, query }: { run: string; query: Query }) {
             <text x={WIDTH - RIGHT - 4} y={yOf(roof.peak, up) + 14} text-anchor="end">{cellText(roof.peak, "flops_per_s")}</text>
           </g>
         ))}
-        {points.map((point, at) => (
-          <a key={at} href={href("operators", { tab: "kernels", type: String(point.row["op_type"] ?? ""), shapes: typeof point.row["input_shapes"] === "string" ? point.row["input_shapes"] : null })} aria-label={told(point)}>
+        {points.map((point, number) => (
+          <a key={number} tabindex={number === current ? 0 : -1} onFocus={() => setAt(number)} href={href("operators", { tab: "kernels", type: String(point.row["op_type"] ?? ""), shapes: typeof point.row["input_shapes"] === "string" ? point.row["input_shapes"] : null })} aria-label={told(point)}>
             <title>{told(point)}</title>
             <g class={`bound ${point.bound}`} transform={`translate(${xOf(point.intensity, across)},${yOf(point.speed, up)})`}>
               <Shape bound={point.bound} size={4 + 10 * Math.sqrt(Number(point.row["share_ratio"] ?? 0))} />
@@ -61,6 +72,15 @@ export function Roofline({ run, query }: { run: string; query: Query }) {
       <figcaption class="note">{t("roofline.shown", { shown: points.length, count: value?.row_count ?? rows.length })}</figcaption>
     </figure>
   );
+}
+
+/** The point that an arrow key leads to: the next by operations per byte to the sides, by speed up and down. */
+function neighbourOf(points: readonly Point[], from: number, key: string): number | null {
+  const way = { ArrowRight: ["intensity", 1], ArrowLeft: ["intensity", -1], ArrowUp: ["speed", 1], ArrowDown: ["speed", -1] }[key] as [keyof Pick<Point, "intensity" | "speed">, number] | undefined;
+  if (!way) return null;
+  const [by, step] = way;
+  const order = points.map((_, at) => at).sort((one, other) => (points[one]?.[by] ?? 0) - (points[other]?.[by] ?? 0) || one - other);
+  return order[order.indexOf(from) + step] ?? null;
 }
 
 function pointOf(row: Row): Point[] {
