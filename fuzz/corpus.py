@@ -18,7 +18,7 @@ import msgspec
 
 __all__ = ["CORPUS", "Seed"]
 
-_RUN: Final = "node-a_41000_20251009081320123_ascend_pt"
+RUN: Final = "node-a_41000_20251009081320123_ascend_pt"
 _MINDSPORE: Final = "node-a_41000_20251009081320123_ascend_ms"
 
 
@@ -61,7 +61,7 @@ def torch_npu_text(top: Path) -> Path:
     """Write a run of torch_npu with every text export."""
     from fuzz.seeds import exports
 
-    folder = top / _RUN
+    folder = top / RUN
     for name, content in exports(random.Random(5)).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
@@ -104,7 +104,7 @@ def torch_npu_database(top: Path) -> Path:
     """Write a run of torch_npu with its database."""
     from fuzz.seeds import databases
 
-    folder = top / _RUN
+    folder = top / RUN
     for name, content in databases(random.Random(3)).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
@@ -113,7 +113,7 @@ def torch_npu_database(top: Path) -> Path:
 
 def torch_npu_raw(top: Path) -> Path:
     """Write a run of torch_npu that nobody parsed."""
-    folder = top / _RUN
+    folder = top / RUN
     for inside in ("FRAMEWORK", "PROF_000001_20251009081320123_ABC"):
         (folder / inside).mkdir(parents=True)
         (folder / inside / "data.bin").write_bytes(b"\x00\x01")

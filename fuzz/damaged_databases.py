@@ -85,7 +85,8 @@ def _tables(content: bytes) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
 
     def look(connection: sqlite3.Connection) -> None:
-        for (table,) in connection.execute("select name from sqlite_master where type = 'table'").fetchall():
+        query = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
+        for (table,) in connection.execute(query).fetchall():
             found[table] = [f'"{row[1]}"' for row in connection.execute(f"pragma table_info({table})")]
 
     _on_copy(content, look)

@@ -160,7 +160,7 @@ def _of_text(file: str, content: bytes) -> Iterator[Damage]:
         yield Damage("NUL in text", file, f"byte {at}", content[:at] + b"\x00" + content[at:], Expected.WORDS)
     if file.endswith(".csv"):
         yield from _of_csv(file, content.decode())
-    elif ".json" in file:
+    elif ".json" in file and not file.endswith("l"):
         yield from _of_json(file, content.decode())
 
 

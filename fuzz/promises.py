@@ -30,7 +30,7 @@ import msgspec
 from fuzz.corpus import CORPUS, Seed, seed
 from fuzz.damages import Damage, Expected, Node, damages
 
-__all__ = ["as_any_user", "faults_of", "main", "read_outcome"]
+__all__ = ["MEMORY", "as_any_user", "faults_of", "hang", "main", "place_node", "read_outcome"]
 
 HANGS_AFTER_S: Final = 10
 MEMORY: Final = 3 << 30
@@ -140,13 +140,13 @@ def _placed(made: Seed, damage: Damage | None, top: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         damaged = damage.content if damage is not None and name == damage.file else content
         if isinstance(damaged, Node):
-            _place_node(damaged, path, content)
+            place_node(damaged, path, content)
         else:
             path.write_bytes(damaged if isinstance(damaged, bytes) else damaged())
     return top / made.opened
 
 
-def _place_node(node: Node, path: Path, content: bytes) -> None:
+def place_node(node: Node, path: Path, content: bytes) -> None:
     match node:
         case Node.FOLDER:
             path.mkdir()
@@ -175,7 +175,7 @@ def as_any_user(*words: str) -> None:
         os.execve(sys.executable, [sys.executable, *words], {**os.environ, "_FUZZ_AS_ANY_USER": "1"})
 
 
-def _hang(number: int, frame: FrameType | None) -> None:
+def hang(number: int, frame: FrameType | None) -> None:
     raise TimeoutError(f"not done after {HANGS_AFTER_S} s")
 
 
@@ -187,7 +187,7 @@ def main() -> None:
     chosen = options.parse_args()
     as_any_user("-m", "fuzz.promises", *sys.argv[1:])
     warnings.simplefilter("error")
-    signal.signal(signal.SIGALRM, _hang)
+    signal.signal(signal.SIGALRM, hang)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     broken = 0
     for name in chosen.reader or CORPUS:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ascend_sn.errors import UnknownNameError, UsageError
-from ascend_sn.model.settings_tables import check_tables
+from ascend_sn.model.settings_tables import read_settings
 
 __all__ = ["FILE_NAME", "Limits", "Thresholds"]
 
@@ -60,9 +60,7 @@ class Thresholds:
         Raises:
             UsageError: The file or an option sets something that is not there.
         """
-        file = folder / FILE_NAME
-        found = cls.of_package().with_rules(own or {})
-        return (found.with_file(file) if file.is_file() else found).with_options(options)
+        return cls.of_package().with_rules(own or {}).with_file(folder / FILE_NAME).with_options(options)
 
     @property
     def key(self) -> str:
@@ -89,12 +87,7 @@ class Thresholds:
         Raises:
             UsageError: The file is no TOML, or sets something that is not there.
         """
-        try:
-            whole = tomllib.loads(path.read_text("utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise UsageError(f"{path}: cannot be used: {str(error).splitlines()[0]}") from error
-        check_tables(path, whole)
-        found: Any = whole.get("advisor", {})
+        found: Any = read_settings(path).get("advisor", {})
         if not isinstance(found, dict):
             raise UsageError(f"{path}: [advisor] is not a table")
         settings = []

@@ -256,7 +256,7 @@ def _figures(location: Location, job: str | None, name: str) -> RunFigures:
     if kept is not None:
         try:
             return msgspec.structs.replace(msgspec.json.decode(kept, type=RunFigures), name=name)
-        except msgspec.MsgspecError:  # a full disk or a crash left something else in its place
+        except (msgspec.MsgspecError, RecursionError):  # a full disk or a crash left something else in its place
             pass
     figures = _measured(location, job, name)
     location.keep(key, msgspec.json.encode(figures))

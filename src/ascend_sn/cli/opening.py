@@ -202,5 +202,5 @@ def _decoded(kept: bytes) -> Document | None:
 
     try:
         return msgspec.json.decode(kept, type=Document)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return None

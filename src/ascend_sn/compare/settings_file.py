@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
 from ascend_sn.errors import UnknownNameError, UsageError
-from ascend_sn.model.settings_tables import check_tables
+from ascend_sn.model.settings_tables import read_settings
 from ascend_sn.store.environment import variable
 
 __all__ = ["FILE_NAME", "settings_table", "with_variables"]
@@ -27,19 +26,12 @@ def settings_table(path: Path, table: str, known: tuple[str, ...]) -> dict[str, 
         UsageError: The file cannot be used, or the table is none.
         UnknownNameError: It sets something that is not there, or holds a table that is none of ours.
     """
-    if not path.is_file():
-        return {}
-    try:
-        whole = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path}: cannot be used: {str(error).splitlines()[0]}") from error
-    check_tables(path, whole)
-    found: Any = whole.get(table, {})
+    found: Any = read_settings(path).get(table, {})
     if not isinstance(found, dict):
         raise UsageError(f"{path}: [{table}] is not a table")
     for name in found:
         if name not in known:
-            raise UnknownNameError(f"setting in [{table}]", name, known, _nearest(name, known))
+            raise UnknownNameError(f"setting in [{table}] of {path.name}", name, known, _nearest(name, known))
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import threading
 from pathlib import Path
 from typing import Annotated, Final
@@ -19,6 +18,7 @@ from ascend_sn.errors import StoreError
 from ascend_sn.insight.answers import ApiError, answer
 from ascend_sn.insight.runs import OpenRun, Served
 from ascend_sn.store.environment import cache_folder
+from ascend_sn.store.sealed import BrokenSealError, decoded, write_sealed
 
 __all__ = ["Mark", "mark_routes"]
 
@@ -94,19 +94,16 @@ def _file(served: Served, opened: OpenRun) -> Path:
 
 def _read(path: Path) -> list[Mark]:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=list[Mark])
+        return decoded(path, list[Mark])
     except FileNotFoundError:
         return []
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, BrokenSealError) as error:
         raise StoreError(path, f"the marks cannot be read: {error}") from error
 
 
 def _write(path: Path, given: list[Mark]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(given))
-        Path(temporary).replace(path)
+        write_sealed(path, msgspec.json.encode(given))
     except OSError as error:
         raise StoreError(path, f"the marks cannot be kept: {error.strerror}") from error

@@ -9,6 +9,7 @@ import msgspec
 
 from ascend_sn.store.environment import cache_folder
 from ascend_sn.store.remarks import remark
+from ascend_sn.store.sealed import BrokenSealError, read_sealed
 
 __all__ = ["CALIBRATION_VERSION", "Outcome", "log_outcomes", "logged_outcomes"]
 
@@ -50,14 +51,14 @@ def log_outcomes(outcomes: list[Outcome], *, cache_dir: Path | None = None) -> P
 def logged_outcomes(*, cache_dir: Path | None = None) -> list[Outcome]:
     """Return what was logged; lines that are cut or of a newer version are left out."""
     try:
-        lines = _place(cache_dir).read_bytes().splitlines()
-    except OSError:
+        lines = read_sealed(_place(cache_dir)).splitlines()
+    except (OSError, BrokenSealError):
         return []
     found = []
     for line in lines:
         try:
             outcome = msgspec.json.decode(line, type=Outcome)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             continue
         if outcome.version <= CALIBRATION_VERSION:
             found.append(outcome)

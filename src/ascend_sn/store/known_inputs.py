@@ -20,6 +20,7 @@ from ascend_sn.model.manifest import MANIFEST_NAME, ManifestSource
 from ascend_sn.store.environment import cache_folder
 from ascend_sn.store.fingerprint import code_state, describe
 from ascend_sn.store.input import Input
+from ascend_sn.store.sealed import BrokenSealError, decoded, write_sealed
 
 __all__ = ["recall", "remember"]
 
@@ -43,7 +44,7 @@ def recall(named: Input, cache_dir: Path | None) -> Path | None:
     """Return the run folder of an input that has not changed since it was last opened, else None."""
     cache = cache_dir or cache_folder()
     try:
-        known = msgspec.json.decode(_index(cache, named).read_bytes(), type=_Known)
+        known = decoded(_index(cache, named), _Known)
         folder = cache / "runs" / known.key
         if known.code != code_state() or not (folder / MANIFEST_NAME).is_file():
             return None
@@ -53,7 +54,7 @@ def recall(named: Input, cache_dir: Path | None) -> Path | None:
         if any(describe(base / file.path, file.path) != file for file in known.files):
             return None
         os.utime(folder)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, BrokenSealError):
         return None
     return folder
 
@@ -75,9 +76,7 @@ def remember(named: Input, cache_dir: Path | None, key: str, searched: Iterable[
         return  # a name that is no UTF-8: such an input is searched every time
     index = _index(cache_dir or cache_folder(), named)
     index.parent.mkdir(parents=True, exist_ok=True)
-    temporary = index.with_suffix(f".{os.getpid()}")
-    temporary.write_bytes(data)
-    temporary.replace(index)
+    write_sealed(index, data)
 
 
 def _state(path: Path) -> tuple[int, int, int]:

@@ -6,9 +6,7 @@ changes.
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +22,7 @@ from ascend_sn.store.input import Input
 from ascend_sn.store.known_inputs import recall, remember
 from ascend_sn.store.mapping import Mapping, in_turn
 from ascend_sn.store.remarks import remark
+from ascend_sn.store.sealed import BrokenSealError, read_sealed, write_sealed
 from ascend_sn.store.upgrade import is_run_folder, load_manifest
 from ascend_sn.store.whole import check_tables_path, check_whole
 
@@ -46,10 +45,10 @@ class Location(msgspec.Struct, frozen=True):
     is_cached: bool
 
     def stored(self, name: str) -> bytes | None:
-        """Return a result kept under `name` by `keep`, None when there is none."""
+        """Return a result kept under `name` by `keep`, None when there is none, or a damaged one."""
         try:
-            return (self.folder / _RESULTS / name).read_bytes()
-        except FileNotFoundError:
+            return read_sealed(self.folder / _RESULTS / name)
+        except (OSError, BrokenSealError):
             return None
 
     def keep(self, name: str, data: bytes) -> None:
@@ -57,17 +56,11 @@ class Location(msgspec.Struct, frozen=True):
         if not self.is_cached:
             return
         results = self.folder / _RESULTS
-        temporary = None
         try:
             results.mkdir(exist_ok=True)
-            descriptor, temporary = tempfile.mkstemp(dir=results)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-            Path(temporary).replace(results / name)
+            write_sealed(results / name, data)
         except OSError as error:
             remark("not kept for the next time", error)  # a full disk costs time later, not the answer now
-            if temporary is not None:
-                Path(temporary).unlink(missing_ok=True)
 
     def discard(self) -> bool:
         """Remove a cached run that turned out to be damaged, so that it is read anew; false for the user's own."""

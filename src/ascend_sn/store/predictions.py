@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from pathlib import Path
 
 import msgspec
@@ -13,6 +12,7 @@ from ascend_sn.model.predictions import PREDICTIONS_VERSION, Predictions
 from ascend_sn.store.environment import cache_folder
 from ascend_sn.store.locate import Location
 from ascend_sn.store.remarks import remark
+from ascend_sn.store.sealed import BrokenSealError, decoded, write_sealed
 
 __all__ = ["keep_predictions", "kept_predictions"]
 
@@ -20,24 +20,18 @@ __all__ = ["keep_predictions", "kept_predictions"]
 def keep_predictions(location: Location, predictions: Predictions, *, cache_dir: Path | None = None) -> None:
     """Keep what an analysis predicted; a cache that cannot be written is noted in the log only."""
     path = _place(location, predictions.job, cache_dir)
-    temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(predictions))
-        Path(temporary).replace(path)
+        write_sealed(path, msgspec.json.encode(predictions))
     except OSError as error:
         remark("the predictions are not kept", error)
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
 
 
 def kept_predictions(location: Location, *, job: str = "", cache_dir: Path | None = None) -> Predictions | None:
     """Return what the last analysis of a run predicted; None where there was none, or a newer version made it."""
     try:
-        found = msgspec.json.decode(_place(location, job, cache_dir).read_bytes(), type=Predictions)
-    except (OSError, msgspec.MsgspecError):
+        found = decoded(_place(location, job, cache_dir), Predictions)
+    except (OSError, BrokenSealError):
         return None
     return found if found.version <= PREDICTIONS_VERSION else None
 

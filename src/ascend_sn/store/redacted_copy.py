@@ -16,6 +16,7 @@ from ascend_sn.store.fingerprint import code_state
 from ascend_sn.store.redacted_run import learn_run, write_redacted
 from ascend_sn.store.redaction import Redactor
 from ascend_sn.store.run import Run
+from ascend_sn.store.sealed import read_sealed, write_sealed
 
 __all__ = ["kept_copy"]
 
@@ -58,18 +59,18 @@ def kept_copy(
         (building / _RUN).mkdir()
         write_redacted(run, building / _RUN, redactor)
         complete(building / _RUN)
-        (building / _STATE).write_bytes(redactor.known())
+        write_sealed(building / _STATE, redactor.known())
 
     def is_whole(place: Path) -> bool:
         try:
-            Redactor().know_again((place / _STATE).read_bytes())
+            Redactor().know_again(read_sealed(place / _STATE))
         except (OSError, ValueError):
             return False
         return (place / _RUN / MANIFEST_NAME).is_file() and is_complete(place / _RUN)
 
     try:
         built_once(folder, folder.with_name(f"{folder.name}.lock"), build, is_whole, shrinks=True)
-        redactor.know_again((folder / _STATE).read_bytes())
+        redactor.know_again(read_sealed(folder / _STATE))
     except OSError as error:
         hint = "name another folder with --cache-dir or ASCEND_SN_CACHE_DIR"
         raise StoreError(error.filename or folder, f"cannot be written: {error.strerror}; {hint}") from error

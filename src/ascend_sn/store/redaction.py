@@ -150,7 +150,7 @@ class Redactor:
         """
         try:
             state = msgspec.convert(json.loads(known), _Known)
-        except (msgspec.ValidationError, ValueError) as error:
+        except (msgspec.ValidationError, ValueError, RecursionError) as error:
             raise ValueError(f"no list of stand-ins: {error}") from error
         self._stand_ins = {(kind, name): shown for kind, name, shown in state.stand_ins}
         self._names = dict(state.names)

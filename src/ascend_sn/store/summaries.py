@@ -26,7 +26,9 @@ from ascend_sn.store.locate import Location
 from ascend_sn.store.mapping import Mapping
 from ascend_sn.store.parquet import connected, quiet, show_table
 from ascend_sn.store.run_parts import WHOLE_INPUT, link_or_copy
+from ascend_sn.store.sealed import BrokenSealError, decoded, write_sealed
 from ascend_sn.store.upgrade import load_manifest
+from ascend_sn.store.whole import sum_of
 
 __all__ = [
     "SUMMARY",
@@ -95,16 +97,24 @@ class BatchMade(msgspec.Struct, frozen=True):
     failed: dict[int, str]
 
 
+class _Members(msgspec.Struct, frozen=True):
+    """Which captures a batch holds, and the CRC-32 of each of its files."""
+
+    identities: list[str]
+    sums: dict[str, int]
+
+
 class _Index(msgspec.Struct, frozen=True):
     """What the compacted files hold; `lost` are profiles, by their source, that have no results.
 
-    `unfinished` says that another attempt may give them some.
+    `unfinished` says that another attempt may give them some. `sums` holds the CRC-32 of each file.
     """
 
     names: list[str]
     row_count: int
     lost: list[ManifestLost]
     unfinished: bool
+    sums: dict[str, int] = {}
 
 
 class Summaries(msgspec.Struct, frozen=True):
@@ -127,13 +137,20 @@ class Summaries(msgspec.Struct, frozen=True):
 
         Returns:
             The tables of the model that are shown.
+
+        Raises:
+            StoreError: A file is damaged.
         """
         chosen = "" if profiles is None else f"where profile_id in ({', '.join(map(str, [WHOLE_INPUT, *profiles]))})"
         for name in self.names:
             table = name if name in BY_NAME else f"{SUMMARY}{name}"
             source = str(self.folder / f"{name}.parquet").replace("'", "''")
             kind = "table" if in_memory else "view"
-            db.execute(f"create {kind} {table} as select * from read_parquet('{source}') {chosen}")
+            try:
+                db.execute(f"create {kind} {table} as select * from read_parquet('{source}') {chosen}")
+            except duckdb.Error as error:
+                problem = f"the summary cannot be read: {str(error).splitlines()[0]}"
+                raise StoreError(self.folder / f"{name}.parquet", problem) from error
         return [name for name in self.names if name in BY_NAME]
 
 
@@ -210,13 +227,14 @@ def _build(
     manifest = load_manifest(run)
     taken = _taken_over(run, manifest.profiles, building, earlier)
     there = {one for batch in taken for one in batch.profiles}
-    pending = []
+    pending: list[Batch] = []
+    named: dict[Path, list[str]] = {}
     for members in _batches([profile for profile in manifest.profiles if profile.profile_id not in there]):
         identities = [_identity(profile) for profile in members]
         place = building / _BATCHES / _name(identities)
         place.mkdir(parents=True)
-        (place / _MEMBERS).write_bytes(msgspec.json.encode(identities))
         pending.append(Batch.of(run, members, place))
+        named[place] = identities
     lost: dict[int, str] = {}
     without: list[Path] = []
     unfinished = False
@@ -239,8 +257,13 @@ def _build(
     names, rows = _compact(run, building, [*taken, *pending])
     for place in without:
         shutil.rmtree(place, ignore_errors=True)  # nobody is to take over what is not whole
+        del named[place]
+    for place, identities in named.items():
+        members = _Members(identities, {path.name: sum_of(path) for path in sorted(place.glob("*.parquet"))})
+        write_sealed(place / _MEMBERS, msgspec.json.encode(members))
     told = [ManifestLost(manifest.profiles[one].source, reason) for one, reason in sorted(lost.items())]
-    (building / _INDEX).write_bytes(msgspec.json.encode(_Index(names, rows, told, unfinished)))
+    sums = {name: sum_of(building / f"{name}.parquet") for name in names}
+    write_sealed(building / _INDEX, msgspec.json.encode(_Index(names, rows, told, unfinished, sums)))
 
 
 def _taken_over(run: Path, profiles: Sequence[ManifestProfile], building: Path, earlier: Sequence[Path]) -> list[Batch]:
@@ -249,9 +272,12 @@ def _taken_over(run: Path, profiles: Sequence[ManifestProfile], building: Path, 
     taken = []
     for known in earlier:
         try:
-            identities = msgspec.json.decode((known / _MEMBERS).read_bytes(), type=list[str])
-        except (OSError, msgspec.MsgspecError):
+            members = decoded(known / _MEMBERS, _Members)
+            if any(sum_of(known / name) != expected for name, expected in members.sums.items()):
+                continue
+        except (OSError, BrokenSealError):
             continue
+        identities = members.identities
         if not identities or any(identity not in here for identity in identities):
             continue
         place = building / _BATCHES / known.name
@@ -344,14 +370,20 @@ def _columns(db: duckdb.DuckDBPyConnection, name: str, paths: Sequence[str]) -> 
 
 
 def _is_whole(folder: Path) -> bool:
+    """Whether all is there as it was written; what is damaged is made anew."""
     index = _index(folder)
-    return index is not None and not index.unfinished
+    if index is None or index.unfinished:
+        return False
+    try:
+        return all(sum_of(folder / f"{name}.parquet") == index.sums[name] for name in index.names)
+    except (OSError, KeyError):
+        return False
 
 
 def _index(folder: Path) -> _Index | None:
     try:
-        return msgspec.json.decode((folder / _INDEX).read_bytes(), type=_Index)
-    except (OSError, msgspec.MsgspecError):
+        return decoded(folder / _INDEX, _Index)
+    except (OSError, BrokenSealError):
         return None
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ascend_sn._native import _core
 from ascend_sn._native.nesting import deal, deal_apart, nest
 from ascend_sn.store.run import Run
+from ascend_sn.store.sealed import write_sealed
 from ascend_sn.store.timeline_files import (
     META_NAME,
     NO_KEY,
@@ -109,15 +110,15 @@ def build_timeline(
             made.append(_Builder(own, profile, names, kinds).write(folder, class_lanes))
     for table in ("timeline_name", "timeline_kind", "timeline_lane"):
         db.execute(f"drop table if exists {table}")
-    write_names(folder, list(names))
     meta = Meta(
         version=TIMELINE_VERSION,
         kinds=list(kinds),
         name_count=len(names),
         slice_count=sum(track.slice_count for profile in made for track in profile.tracks),
         profiles=made,
+        names_sum=write_names(folder, list(names)),
     )
-    (folder / META_NAME).write_bytes(msgspec.json.encode(meta))
+    write_sealed(folder / META_NAME, msgspec.json.encode(meta))
     return meta
 
 
@@ -159,6 +160,7 @@ class _Builder:
             dur_ns=profile.dur_ns,
             small_keys=profile.small_keys,
             tracks=self._tracks,
+            sums=writer.sums,
         )
 
     def _slices(self, writer: ProfileWriter, kind: LaneKind, lanes: list[_Lane]) -> None:

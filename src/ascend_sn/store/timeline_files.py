@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final, NamedTuple
+from zlib import crc32
 
 import msgspec
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from ascend_sn._native.pyramid import FACTOR, Levels, build, highest_levels
 from ascend_sn.errors import StoreError
+from ascend_sn.store.sealed import BrokenSealError, decoded
 from ascend_sn.store.timeline_lanes import Side
 
 __all__ = [
@@ -28,7 +30,7 @@ __all__ = [
     "TimelineFiles", "Track", "write_names",
 ]  # fmt: skip
 
-TIMELINE_VERSION: Final = 3
+TIMELINE_VERSION: Final = 4
 """Version of these files; others are built anew, as all that they hold comes from the tables."""
 
 META_NAME: Final = "meta.json"
@@ -37,6 +39,10 @@ NO_PLACE: Final = -1
 
 _NAMES: Final = "names.bin"
 _NAME_OFFSETS: Final = "names.i64"
+_DAMAGED: Final = "the timeline is damaged; remove its folder, and it is laid out anew"
+_SUMMED_BYTES: Final = 64 << 20
+"""Bytes of a profile that are summed when it is first looked at, some 2 GB a second; of a larger one the first files."""
+
 _OPEN_PROFILES: Final = 48
 """Profiles whose files are mapped at a time: each takes twelve file descriptors."""
 
@@ -58,23 +64,25 @@ class Track(msgspec.Struct, frozen=True):
 
 
 class ProfileMeta(msgspec.Struct, frozen=True):
-    """One profile; its times count from `origin_ns` of its own clock."""
+    """One profile; its times count from `origin_ns` of its own clock. `sums` holds the CRC-32 of each array."""
 
     profile_id: int
     origin_ns: int
     dur_ns: int
     small_keys: bool
     tracks: list[Track]
+    sums: dict[str, int]
 
 
 class Meta(msgspec.Struct, frozen=True):
-    """The whole timeline."""
+    """The whole timeline; `names_sum` is the CRC-32 of the files of its names, one behind the other."""
 
     version: int
     kinds: list[str]
     name_count: int
     slice_count: int
     profiles: list[ProfileMeta]
+    names_sum: int
 
 
 class Segment(NamedTuple):
@@ -139,6 +147,7 @@ class ProfileWriter:
         self._files = {name: (folder / f"{name}.bin").open("wb", buffering=1 << 20) for name in self._types}
         self._lengths = dict.fromkeys(self._types, 0)
         self.segment_count = 0
+        self.sums = dict.fromkeys(self._types, 0)
 
     def __enter__(self) -> ProfileWriter:
         return self
@@ -191,7 +200,9 @@ class ProfileWriter:
 
     def _put(self, **arrays: NDArray[Any]) -> None:
         for name, values in arrays.items():
-            self._files[name].write(np.ascontiguousarray(values.astype(self._types[name], copy=False)).data)
+            written = np.ascontiguousarray(values.astype(self._types[name], copy=False)).data.cast("B")
+            self._files[name].write(written)
+            self.sums[name] = crc32(written, self.sums[name])
             self._lengths[name] += len(values)
 
 
@@ -206,26 +217,34 @@ class TimelineFiles:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         try:
-            self.meta = msgspec.json.decode((folder / META_NAME).read_bytes(), type=Meta)
-            self._names = (folder / _NAMES).read_bytes()
-            self._offsets = np.fromfile(folder / _NAME_OFFSETS, np.int64)
-        except (OSError, msgspec.MsgspecError) as error:
+            self.meta = decoded(folder / META_NAME, Meta)
+            self._names, offsets = ((folder / name).read_bytes() for name in (_NAMES, _NAME_OFFSETS))
+        except (OSError, BrokenSealError) as error:
             raise StoreError(folder, f"the timeline cannot be read: {error}") from error
+        if crc32(offsets, crc32(self._names)) != self.meta.names_sum:
+            raise StoreError(folder / _NAMES, _DAMAGED)
+        self._offsets = np.frombuffer(offsets, np.int64)
         self.profiles = {profile.profile_id: profile for profile in self.meta.profiles}
         self._open: OrderedDict[int, Arrays] = OrderedDict()
         self._lock = Lock()
+        self._summed: set[int] = set()
 
     @staticmethod
     def is_whole(folder: Path) -> bool:
         """Whether a timeline of this version lies there, with the files of every profile."""
         try:
-            found = msgspec.json.decode((folder / META_NAME).read_bytes(), type=_Whole)
-        except (OSError, msgspec.MsgspecError):
+            found = decoded(folder / META_NAME, _Whole)
+        except (OSError, BrokenSealError):
             return False
-        return found.version == TIMELINE_VERSION and all(
-            (folder / f"profile={profile.profile_id}" / f"{name}.bin").is_file()
-            for profile in found.profiles
-            for name in _FILES
+        is_named = (folder / _NAMES).is_file() and (folder / _NAME_OFFSETS).is_file()
+        return (
+            found.version == TIMELINE_VERSION
+            and is_named
+            and all(
+                (folder / f"profile={profile.profile_id}" / f"{name}.bin").is_file()
+                for profile in found.profiles
+                for name in _FILES
+            )
         )
 
     def arrays(self, profile_id: int) -> Arrays:
@@ -256,7 +275,8 @@ class TimelineFiles:
 
     def _mapped(self, profile: ProfileMeta) -> Arrays:
         folder = self.folder / f"profile={profile.profile_id}"
-        found = {}
+        found: dict[str, NDArray[Any]] = {}
+        left = _SUMMED_BYTES if profile.profile_id not in self._summed else 0
         for name, type_ in _types(small_keys=profile.small_keys).items():
             path = folder / f"{name}.bin"
             try:
@@ -265,11 +285,15 @@ class TimelineFiles:
                 found[name] = np.empty(0, type_) if empty else np.asarray(np.memmap(path, type_, mode="r"))
             except (OSError, ValueError) as error:
                 raise StoreError(path, f"the timeline cannot be read: {error}") from error
+            left -= found[name].nbytes
+            if left > 0 and crc32(found[name].data) != profile.sums.get(name):
+                raise StoreError(path, _DAMAGED)
+        self._summed.add(profile.profile_id)
         whole = len(found["segments"]) // len(Segment._fields) * len(Segment._fields)
         found["segments"] = np.array(found["segments"][:whole]).reshape(-1, len(Segment._fields))
         arrays = Arrays(**found)
         if not _fits(arrays, profile):
-            raise StoreError(folder, "the timeline is damaged; remove it, and it is laid out anew")
+            raise StoreError(folder, _DAMAGED)
         return arrays
 
 
@@ -312,10 +336,12 @@ def _types(*, small_keys: bool) -> dict[str, Any]:
     return {name: np.dtype("<u4" if name == "key" and small_keys else f"<{type_}") for name, type_ in _FILES.items()}
 
 
-def write_names(folder: Path, names: list[str]) -> None:
-    """Write all names of a timeline, in order of their numbers."""
+def write_names(folder: Path, names: list[str]) -> int:
+    """Write all names of a timeline, in order of their numbers; return the sum of their files."""
     encoded = [name.encode("utf-8", "replace") for name in names]
     offsets = np.zeros(len(names) + 1, np.int64)
     np.cumsum([len(name) for name in encoded], out=offsets[1:])
-    (folder / _NAMES).write_bytes(b"".join(encoded))
-    offsets.tofile(folder / _NAME_OFFSETS)
+    joined = b"".join(encoded)
+    (folder / _NAMES).write_bytes(joined)
+    (folder / _NAME_OFFSETS).write_bytes(offsets.tobytes())
+    return crc32(offsets.tobytes(), crc32(joined))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -52,7 +53,13 @@ def check_whole(folder: Path, manifest: Manifest) -> None:
 
 
 def sum_of(part: Path) -> int:
-    """Return the CRC-32 of a file: DuckDB puts none into its tables, and most changed bits give other figures."""
+    """Return the CRC-32 of a file: DuckDB puts none into its tables, and most changed bits give other figures.
+
+    Raises:
+        OSError: It cannot be read, or is no file.
+    """
+    if not part.is_file():
+        raise OSError(errno.EINVAL, "is no file", str(part))
     return zlib.crc32(part.read_bytes())
 
 

@@ -20,6 +20,9 @@ __all__ = ["Database"]
 _PATIENCE_S: Final = 60
 """How long a writer of an SQLite file waits for another one."""
 
+_LONGEST: Final = 64 << 20
+"""Bytes of one value; the packed figures of a large run are some hundred thousand."""
+
 _CONNECT_S: Final = 15
 _WRITES: Final = "ascend_sn_writes"
 _SERVERS: Final = ("postgresql", "postgres", "postgresql+psycopg")
@@ -147,6 +150,8 @@ def _url_of(place: str) -> URL:
 def _by_hand(connection: sqlite3.Connection, _record: object) -> None:
     """Leave transactions to us: the driver would begin them late, and two writers could then fail each other."""
     connection.isolation_level = None
+    # A damaged or hostile file can work out a value of any length.
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
 
 
 def _begin(connection: Connection) -> None:

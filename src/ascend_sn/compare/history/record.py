@@ -119,7 +119,7 @@ def figures_from(data: bytes, version: int, name: str) -> RunFigures | None:
         version: Version of the record.
         name: What to call the run.
     """
-    if version > FIGURES_VERSION:
+    if not isinstance(version, int) or version > FIGURES_VERSION or not isinstance(data, bytes):
         return None
     unpacker = zlib.decompressobj()
     try:
@@ -127,5 +127,5 @@ def figures_from(data: bytes, version: int, name: str) -> RunFigures | None:
         if unpacker.unconsumed_tail:
             return None
         return msgspec.structs.replace(msgspec.json.decode(text, type=RunFigures), name=name)
-    except (zlib.error, msgspec.MsgspecError):
+    except (zlib.error, msgspec.MsgspecError, RecursionError):
         return None

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, delete, insert, select, update
+import msgspec
+from sqlalchemy import Connection, Integer, Row, Select, delete, insert, select, type_coerce, update
 from sqlalchemy.exc import IntegrityError
 
 from ascend_sn.compare.figures import RunFigures
@@ -17,7 +18,12 @@ from ascend_sn.errors import HistoryError
 
 __all__ = ["Added", "History"]
 
-_SHOWN = tuple(column for column in RUN.c if column.name not in ("identity", "figures", "figures_version"))
+_SHOWN = tuple(
+    # As it lies there: a damaged value would be taken for true.
+    type_coerce(column, Integer).label(column.name) if column is RUN.c.pinned else column
+    for column in RUN.c
+    if column.name not in ("identity", "figures", "figures_version")
+)
 
 
 class Added(NamedTuple):
@@ -117,7 +123,7 @@ class History:
         if series is not None:
             query = query.where(RUN.c.series == series)
         with self._database.reading() as connection:
-            return _records(connection, query if newest is None else query.limit(newest))[::-1]
+            return _records(connection, query if newest is None else query.limit(newest), self.where)[::-1]
 
     def series(self) -> list[str]:
         """Return the names of the series."""
@@ -198,13 +204,13 @@ def _id_of(connection: Connection, series: str, identity: str) -> int | None:
 
 
 def _one(connection: Connection, number: int, where: str) -> Record:
-    found = _records(connection, select(*_SHOWN).where(RUN.c.id == number))
+    found = _records(connection, select(*_SHOWN).where(RUN.c.id == number), where)
     if not found:
         raise HistoryError(where, f"there is no run #{number}")
     return found[0]
 
 
-def _records(connection: Connection, query: Select[Any]) -> list[Record]:
+def _records(connection: Connection, query: Select[Any], where: str) -> list[Record]:
     rows: Sequence[Row[Any]] = connection.execute(query).all()
     values: dict[int, dict[str, float]] = {row.id: {} for row in rows}
     ids = list(values)
@@ -212,4 +218,13 @@ def _records(connection: Connection, query: Select[Any]) -> list[Record]:
         known = select(VALUE).where(VALUE.c.run_id.in_(ids[at : at + 500])).order_by(VALUE.c.metric)
         for value in connection.execute(known):
             values[value.run_id][value.metric] = value.value
-    return [Record(**row._mapping, values=values[row.id]) for row in rows]
+    return [_record(row, values[row.id], where) for row in rows]
+
+
+def _record(row: Row[Any], values: dict[str, float], where: str) -> Record:
+    found = {name: row._mapping[name] for name in Record.__struct_fields__ if name not in ("pinned", "values")}
+    is_pinned = {0: False, 1: True}.get(row.pinned)
+    try:
+        return msgspec.convert({**found, "pinned": is_pinned, "values": values}, Record)
+    except msgspec.ValidationError as error:
+        raise HistoryError(where, f"run #{row.id} is damaged: {error}") from error
