@@ -94,6 +94,7 @@ fuzz: venv
 	$(BIN)/python -m fuzz.readers --sanitize --runs $(FUZZ_RUNS)
 	$(BIN)/python -m fuzz.readers --target pickle --runs $(FUZZ_RUNS)
 	$(BIN)/python -m fuzz.promises
+	$(BIN)/python -m fuzz.kept_promises --files 6 --each 40
 
 $(VENV)/.ready: pyproject.toml $(NATIVE) $(FRONTEND)
 	@echo "preparing $(VENV)"

@@ -161,7 +161,10 @@ def _of_text(file: str, content: bytes) -> Iterator[Damage]:
     if file.endswith(".csv"):
         yield from _of_csv(file, content.decode())
     elif ".json" in file and not file.endswith("l"):
-        yield from _of_json(file, content.decode())
+        body, mark, seal = content.partition(b"\ncrc32 ")
+        for damage in _of_json(file, body.decode()):
+            assert isinstance(damage.content, bytes)
+            yield msgspec.structs.replace(damage, content=damage.content + mark + seal)
 
 
 def _of_csv(file: str, text: str) -> Iterator[Damage]:

@@ -153,9 +153,8 @@ def _ingest(world: World) -> None:
         ["--output", str(world.own)],
         *(["--output", str(world.shards), "--shard", f"{part}/2"] for part in range(2)),
     ):
-        done = CliRunner().invoke(
-            ingest, [str(world.input), "--cache-dir", str(world.cache), *words], obj=Language.load("en")
-        )
+        given = [str(world.input), "--cache-dir", str(world.cache), *words]
+        done = CliRunner().invoke(ingest, given, obj=Language.load("en"))
         assert done.exit_code == 0, (done.output, done.exception)
 
 
@@ -267,10 +266,7 @@ def _summaries(world: World, path: Path) -> Any:
     from ascend_sn.store.mapping import in_turn
 
     with open_summaries(locate(path, cache_dir=world.cache), mapping=in_turn, cache_dir=world.cache) as run:
-        query = (
-            "select view_name from duckdb_views() where not internal union all select table_name from duckdb_tables()"
-        )
-        shown = [name for (name,) in run.db.execute(query).fetchall()]
+        shown = [name for (name,) in run.db.execute("select table_name from duckdb_tables()").fetchall()]
         return {name: sorted(map(repr, run.db.execute(f'select * from "{name}"').fetchall())) for name in sorted(shown)}
 
 

@@ -2,8 +2,8 @@
 
     python -m fuzz.kept_promises [--kind NAME] [--files N] [--each N] [--damage NAME]
 
-What is shown is the same (made anew, or not touched by the damage), or refused in one line that names the place; never a
-traceback, a hang, or a figure that is silently another one. Faults are listed, and end with 1.
+What is shown is the same (made anew, or not touched by the damage), or refused in one line that names the place; never
+a traceback, a hang, or a figure that is silently another one. Faults are listed, and end with 1.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def faults_of_kind(name: str, world: World, tried: list[Damage]) -> list[str]:
     if not sound_kept.exists():
         _copy(world.kept, sound_kept)
     sound = shown_of(kind, world)
-    assert not sound.fault and not sound.refused, sound
+    assert sound.answer is not None, sound
     faults = []
     for damage in tried:
         path = world.kept / damage.file

@@ -99,6 +99,8 @@ class Sandbox:
         Raises:
             QueryError: Not exactly one SELECT, a mistake in it, too much memory or too much time.
         """
+        if any("\ud800" <= character <= "\udfff" for character in sql):  # what Python makes of bytes that are no text
+            raise QueryError("the query holds bytes that are no UTF-8")
         with _told():
             statements = self._db.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:

@@ -259,8 +259,8 @@ def _build(
         shutil.rmtree(place, ignore_errors=True)  # nobody is to take over what is not whole
         del named[place]
     for place, identities in named.items():
-        members = _Members(identities, {path.name: sum_of(path) for path in sorted(place.glob("*.parquet"))})
-        write_sealed(place / _MEMBERS, msgspec.json.encode(members))
+        sums = {path.name: sum_of(path) for path in sorted(place.glob("*.parquet"))}
+        write_sealed(place / _MEMBERS, msgspec.json.encode(_Members(identities, sums)))
     told = [ManifestLost(manifest.profiles[one].source, reason) for one, reason in sorted(lost.items())]
     sums = {name: sum_of(building / f"{name}.parquet") for name in names}
     write_sealed(building / _INDEX, msgspec.json.encode(_Index(names, rows, told, unfinished, sums)))

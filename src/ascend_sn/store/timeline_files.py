@@ -41,7 +41,7 @@ _NAMES: Final = "names.bin"
 _NAME_OFFSETS: Final = "names.i64"
 _DAMAGED: Final = "the timeline is damaged; remove its folder, and it is laid out anew"
 _SUMMED_BYTES: Final = 64 << 20
-"""Bytes of a profile that are summed when it is first looked at, some 2 GB a second; of a larger one the first files."""
+"""Bytes of a profile that are summed when it is first looked at, 2 GB a second; of a larger one the first files."""
 
 _OPEN_PROFILES: Final = 48
 """Profiles whose files are mapped at a time: each takes twelve file descriptors."""
