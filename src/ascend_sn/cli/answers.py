@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from ascend_sn.errors import QueryError
 from ascend_sn.report.words.language import Language
 from ascend_sn.report.words.printable import printable, shortened
 
@@ -83,15 +85,26 @@ def write_json(answer: Answer, file: IO[str]) -> None:
 
 
 def write_parquet(answer: Answer, path: Path) -> None:
-    """Write a Parquet file, compressed with zstd."""
+    """Write a Parquet file, compressed with zstd.
+
+    Raises:
+        QueryError: A mistake that shows only now, too much time, or values that such files cannot hold.
+        OSError: It cannot be written.
+    """
     import duckdb
 
     from ascend_sn.store.parquet import quiet
 
     with quiet(duckdb.connect()) as db:
-        db.register("answer", answer)
         target = str(path).replace("'", "''")
-        db.execute(f"copy answer to '{target}' (format parquet, compression zstd)")
+        try:
+            db.register("answer", answer)
+            db.execute(f"copy answer to '{target}' (format parquet, compression zstd)")
+        except duckdb.Error as error:
+            problem = str(error).splitlines()[0]
+            if isinstance(error, duckdb.IOException):
+                raise OSError(errno.EIO, problem, str(path)) from error
+            raise QueryError(f"the answer cannot be written as Parquet: {problem}") from error
 
 
 def _is_number(type_: str) -> bool:

@@ -12,6 +12,7 @@ import click
 from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option
 from ascend_sn.errors import ProfilerStateError
 from ascend_sn.report.words.language import Language
+from ascend_sn.report.words.printable import printable
 
 SCHEMA: Final = "ascend-sn/attach/1"
 
@@ -56,7 +57,7 @@ def attach(
     else:
         for process, state in states.items():
             word = "say.attach-recording" if state["is_recording"] else "say.attach-idle"
-            print(language.text(word, pid=process, step=state["step"], path=state["folder"] or "-"))
+            print(printable(language.text(word, pid=process, step=state["step"], path=state["folder"] or "-")))
     return 0
 
 

@@ -31,6 +31,7 @@ __all__ = ["ask", "listen", "listening_processes", "socket_folder"]
 
 _CREDENTIALS = struct.Struct("3i")
 _LONGEST = 65_536
+_ANSWERED = {"is_recording", "step", "start_at", "stop_at", "folder", "failure"}
 _PATIENCE_S = 5.0
 
 _ANSWER_S = 30.0
@@ -74,7 +75,7 @@ def ask(pid: int, request: dict[str, object]) -> dict[str, Any]:
     """Send a request to a process in standby and return its answer.
 
     Raises:
-        ProfilerStateError: The process is not in standby.
+        ProfilerStateError: The process is not in standby, or who answers is another user.
     """
     from ascend_sn.errors import ProfilerStateError
 
@@ -83,14 +84,19 @@ def ask(pid: int, request: dict[str, object]) -> dict[str, Any]:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
             client.settimeout(_ANSWER_S)
             client.connect(path)
+            # The folder may lie where everybody can make one of this name.
+            if os.getuid() not in (_user_of(client), 0):
+                raise ProfilerStateError(f"{path}: another user answers there, not process {pid}")
             client.sendall(json.dumps(request).encode() + b"\n")
             answer = _line(client)
         found: dict[str, Any] = json.loads(answer)
+        if not isinstance(found, dict) or not found.keys() >= _ANSWERED:
+            raise ValueError("no answer of ours")
     except TimeoutError as error:
         raise ProfilerStateError(
             f"process {pid} is in standby and has not answered for {_ANSWER_S:.0f} s: stopped, or too busy; try again"
         ) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ProfilerStateError(
             f"process {pid} does not answer: only programs started with `ascend-sn run --standby` or with "
             "ASCEND_PROFILING_ENABLE=standby can be attached to"
@@ -120,13 +126,20 @@ def _serve(server: socket.socket, commanded: Commanded) -> None:
             client, _ = server.accept()
             with client:
                 client.settimeout(_PATIENCE_S)
-                credentials = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-                if _CREDENTIALS.unpack(credentials)[1] not in (os.getuid(), 0):
+                if _user_of(client) not in (os.getuid(), 0):
                     continue
-                answer = commanded.command(json.loads(_line(client)))
-                client.sendall(json.dumps(answer).encode() + b"\n")
-        except (OSError, ValueError):  # a client that went away, or sent no JSON
+                request = json.loads(_line(client))
+                if isinstance(request, dict):
+                    client.sendall(json.dumps(commanded.command(request)).encode() + b"\n")
+        except (OSError, ValueError, RecursionError):  # a client that went away, or sent no JSON
             continue
+
+
+def _user_of(connection: socket.socket) -> int:
+    """Return the user of the process at the other end."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    user: int = _CREDENTIALS.unpack(credentials)[1]
+    return user
 
 
 def _line(connection: socket.socket) -> bytes:

@@ -168,3 +168,21 @@ def test_the_examples_of_the_page_run(capsys: Capture, recording: Path, sql: str
 
 def test_there_are_examples() -> None:
     assert len(EXAMPLES) >= 8
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("select chr(55296) from range(3)", 2),
+        ("select error('no') from range(3)", 2),
+        ("from test_all_types()", 2),  # with a struct of nothing
+        ("select interval '-1 month'", 3),
+    ],
+)
+def test_what_cannot_be_written_as_parquet_is_one_line(
+    capsys: Capture, recording: Path, tmp_path: Path, sql: str, code: int
+) -> None:
+    told, _, err = run(capsys, "query", recording, sql, "--output", tmp_path / "a.parquet")
+
+    assert (told, err.count("\n")) == (code, 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["recording"]
