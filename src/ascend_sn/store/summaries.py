@@ -28,7 +28,7 @@ from ascend_sn.store.parquet import connected, quiet, show_table
 from ascend_sn.store.run_parts import WHOLE_INPUT, link_or_copy
 from ascend_sn.store.sealed import BrokenSealError, decoded, write_sealed
 from ascend_sn.store.upgrade import load_manifest
-from ascend_sn.store.whole import sum_of
+from ascend_sn.store.whole import SUMMED_BYTES, sum_of
 
 __all__ = [
     "SUMMARY",
@@ -374,10 +374,16 @@ def _is_whole(folder: Path) -> bool:
     index = _index(folder)
     if index is None or index.unfinished:
         return False
+    left = SUMMED_BYTES
     try:
-        return all(sum_of(folder / f"{name}.parquet") == index.sums[name] for name in index.names)
+        for name in index.names:
+            path = folder / f"{name}.parquet"
+            left -= path.stat().st_size
+            if left > 0 and sum_of(path) != index.sums[name]:
+                return False
     except (OSError, KeyError):
         return False
+    return True
 
 
 def _index(folder: Path) -> _Index | None:

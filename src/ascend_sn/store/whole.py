@@ -11,14 +11,14 @@ from typing import Final
 from ascend_sn.errors import StoreError
 from ascend_sn.model.manifest import Manifest, ManifestProfile
 
-__all__ = ["ASSUMED_PART", "check_sums", "check_tables_path", "check_whole", "sum_of"]
+__all__ = ["ASSUMED_PART", "SUMMED_BYTES", "check_sums", "check_tables_path", "check_whole", "sum_of"]
 
 ASSUMED_PART: Final = "part-assumed.parquet"
 """Damage that is noted beside what a reader noted."""
 
 _MAGIC: Final = b"PAR1"
 _DAMAGED: Final = "copy the run again or ingest its source again"
-_SUMMED_BYTES: Final = 256 << 20
+SUMMED_BYTES: Final = 256 << 20
 """Bytes of tables that are summed at an opening, some 2 GB a second; of a larger run the first tables."""
 
 
@@ -74,7 +74,7 @@ def check_sums(files: Mapping[str, Sequence[Path]], profiles: Sequence[ManifestP
         StoreError: A file is another one; it is named.
     """
     sums = {(table, f"profile={one.profile_id}"): value for one in profiles for table, value in one.sums.items()}
-    left = _SUMMED_BYTES
+    left = SUMMED_BYTES
     for table, parts in files.items():
         for part in parts:
             expected = sums.get((table, part.parent.name))
