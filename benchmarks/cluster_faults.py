@@ -13,6 +13,7 @@ __all__ = ["SPELLINGS", "TIMED", "Fault", "parsed_faults"]
 
 SPELLINGS: Final = {
     "slow-rank": ("RANK:FACTOR", "its compute kernels take FACTOR times as long"),
+    "slow-memory": ("RANK:FACTOR", "its kernels that memory limits (vector core) take FACTOR times as long"),
     "slow-link": ("RANK[-OTHER]:FACTOR", "the link of a pair, or all links of a rank, are FACTOR times slower"),
     "late-host": ("RANK:MICROSECONDS", "every launch of the rank takes so much longer"),
     "tokens": ("PLACE:FACTOR", "the expert ranks at a place get FACTOR times their share of the tokens"),
@@ -22,7 +23,7 @@ SPELLINGS: Final = {
 }
 """What follows the name of each fault, and what it means."""
 
-TIMED: Final = ("slow-rank", "slow-link", "late-host", "tokens", "vocabulary")
+TIMED: Final = ("slow-rank", "slow-memory", "slow-link", "late-host", "tokens", "vocabulary")
 """Faults that make steps longer."""
 
 _FORM: Final = re.compile(r"^([a-z-]+):(?:(\d+)(?:-(\d+))?:)?(-?\d+(?:\.\d+)?)$")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Call", "Kernel", "Mark", "Model", "Receive", "Send", "Task", "stage_program"]
+__all__ = ["VECTOR", "Call", "Kernel", "Mark", "Model", "Receive", "Send", "Task", "stage_program"]
 
 US: Final = 1_000
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.cluster_faults import Fault
-from benchmarks.cluster_program import Call, Kernel, Mark, Model, Receive, Send, stage_program
+from benchmarks.cluster_program import VECTOR, Call, Kernel, Mark, Model, Receive, Send, stage_program
 from benchmarks.cluster_shape import Int64, Links, Shape, Slowing, is_mesh, pairs_of
 
 __all__ = [
@@ -183,7 +183,8 @@ class _Stage:
         self._random = np.random.default_rng([plan.seed, number])
         self._extra_random = np.random.default_rng([plan.seed, number, 1])
         ranks = range(self._first, self._first + self._count)
-        self._slow = np.array([_slowness(plan, rank) for rank in ranks])
+        self._slow = np.array([_slowness(plan, "slow-rank", rank) for rank in ranks])
+        self._slow_memory = np.array([_slowness(plan, "slow-memory", rank) for rank in ranks])
         self._tokens = np.array([token_share(plan, rank) for rank in ranks])
         self._late = np.array([late_ns(plan, rank) for rank in ranks], np.int64)
         self._local = {
@@ -234,6 +235,7 @@ class _Stage:
     def _compute(self, task: Kernel, step: int, jitter: float) -> None:
         random = self._extra_random if task.is_extra else self._random
         share = self._slow * self._tokens if task.of_expert else self._slow
+        share = share * self._slow_memory if task.core == VECTOR else share
         spread = _lognormal(random, self._plan.noise.kernel, self._count)
         dur = np.maximum(np.rint(task.base_ns * jitter * share * spread).astype(np.int64), 1)
         called, free = self._launch()
@@ -333,8 +335,8 @@ def _of_stage(shape: Shape, kind: str, first: int, count: int) -> Int64:
     return members[(members[:, 0] >= first) & (members[:, 0] < first + count)]
 
 
-def _slowness(plan: Plan, rank: int) -> float:
-    return prod(fault.value for fault in plan.of_kind("slow-rank") if fault.who == rank)
+def _slowness(plan: Plan, kind: str, rank: int) -> float:
+    return prod(fault.value for fault in plan.of_kind(kind) if fault.who == rank)
 
 
 def call_of(task: Call | Send | Receive) -> tuple[str, str]:

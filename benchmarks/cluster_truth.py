@@ -114,8 +114,8 @@ def _found(job: Job, stages: list[list[Parts]], fault: Fault) -> dict[str, Any]:
     """What is to be found of one fault: with whom, why, and what it costs a step."""
     shape = job.plan.shape
     told: dict[str, Any] = {"fault": fault.text, "kind": fault.kind}
-    if fault.kind in ("slow-rank", "late-host"):
-        told |= {"ranks": [fault.who], "cause": "compute" if fault.kind == "slow-rank" else "host"}
+    if fault.kind in ("slow-rank", "slow-memory", "late-host"):
+        told |= {"ranks": [fault.who], "cause": "host" if fault.kind == "late-host" else "compute"}
     elif fault.kind == "tokens":
         who = [rank for rank in range(shape.ranks) if shape.expert_place(rank) == fault.who]
         told |= {"ranks": who, "cause": "compute", "place": fault.who}

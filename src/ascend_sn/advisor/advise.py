@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final, get_args
 
+from ascend_sn.advisor.after_causes import CAUSES, Priced, left_after_causes
 from ascend_sn.advisor.costliest import located
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.finding import Advice, Finding, NotCollected, Severity, Suppressed, Topic
@@ -28,7 +29,10 @@ _ORDER: Final[dict[Severity, int]] = {"critical": 0, "warning": 1, "info": 2}
 _TOPICS: Final = get_args(Topic)
 _EXAMPLE: Final = "Thresholds.of_package().with_options(['R-HOST-2.waited_from_ratio=0.1'])"
 
-_CAUSES_OF_WAITING: Final = ("R-COMM-5", "R-IMB-1", "R-IMB-2", "R-PP-1")
+_LEFT_RATIO: Final = 0.1
+"""A gain of which less than this is left after its cause is held back."""
+
+_CAUSES_OF_WAITING: Final = (*CAUSES, "R-PP-1")
 """Rules whose priced findings are the causes of what ranks wait for each other."""
 
 
@@ -68,11 +72,10 @@ def advise(
     general = in_force.of(GENERAL)
     shared = Shared(facts or Facts(run))
     wanted = [book.load(code) for code in (book.codes if codes is None else codes)]
-    findings: list[Finding] = []
+    told: list[Priced] = []
     suppressed: list[Suppressed] = []
     not_collected: list[NotCollected] = []
     quiet: list[str] = []
-    options: list[Option] = []
     for rule in wanted:
         if topics is not None and rule.topic not in topics:
             continue
@@ -95,12 +98,22 @@ def advise(
             if reason is not None:
                 suppressed.append(_suppressed(shared.facts, rule, outcome, name, price, reason))
                 continue
-            found = _finding(shared.facts, rule, outcome, name, price, general)
-            findings.append(found)
-            if price.transform is not None and price.gain is not None and outcome.in_plan:
-                options.append(Option(found, price.transform, price.gain.expected_ratio))
+            told.append(Priced(rule, outcome, name, price))
+    told = left_after_causes(shared, told)
+    by_cause = {one.name: one for one in told if _is_small(one, general)}
+    for one in by_cause.values():
+        cause = next(other.rule.code for other in told if other.rule.code in CAUSES and other.change is not None)
+        reason = Message("suppressed.told-by", {"rule": cause})
+        suppressed.append(_suppressed(shared.facts, one.rule, one.claim, one.name, one.price, reason))
+    findings = {one.name: _finding(shared.facts, one, general) for one in told if one.name not in by_cause}
+    options = [
+        Option(findings[one.name], one.change, one.price.gain.expected_ratio)
+        for one in told
+        if one.name in findings and one.change is not None and one.price.gain is not None and one.claim.in_plan
+    ]
+    left = {one.name: one.left_ns for one in told if one.left_ns is not None}
     return Advice(
-        findings=tuple(_ranked(findings, book)),
+        findings=tuple(_ranked(findings.values(), book, left)),
         suppressed=tuple(suppressed),
         not_collected=tuple(not_collected),
         quiet=tuple(quiet),
@@ -180,9 +193,19 @@ def _not_worth(rule: Rule, price: Price, general: Limits) -> Message | None:
     return Message("suppressed.small-gain", params)
 
 
-def _finding(facts: Facts, rule: Rule, claim: Claim, name: str, price: Price, general: Limits) -> Finding:
+def _is_small(one: Priced, general: Limits) -> bool:
+    """Whether next to nothing is left of a gain, and most of it goes with its cause."""
+    gain = one.price.gain
+    if gain is None or one.left_ns is None:
+        return False
+    least_ns = max(general["worth_from_ratio"] * gain.base_ns, _LEFT_RATIO * gain.expected_ns)
+    return one.left_ns < min(least_ns, gain.expected_ns / 2)
+
+
+def _finding(facts: Facts, one: Priced, general: Limits) -> Finding:
+    rule, claim, price = one.rule, one.claim, one.price
     return Finding(
-        id=name,
+        id=one.name,
         code=rule.code,
         topic=rule.topic,
         severity=claim.severity if rule.is_risk and claim.severity else _severity(price, general),
@@ -228,11 +251,12 @@ def _severity(price: Price, general: Limits) -> Severity:
     return "warning" if price.gain.is_sure else "info"
 
 
-def _ranked(findings: Iterable[Finding], book: Rulebook) -> list[Finding]:
+def _ranked(findings: Iterable[Finding], book: Rulebook, left: Mapping[str, int]) -> list[Finding]:
     """Risks first, by severity; then by the time that is to be had, or that is at stake where nothing is priced.
 
     Where a cause of the waiting between ranks is found and priced, that is what holds the step: what ranks wait for
-    each other counts with it alone, and nothing is to be had of what the replay finds not to hold the step today.
+    each other counts with it alone, and nothing is to be had of what the replay finds not to hold the step today. Of
+    what such a cause may have as a consequence, that counts which is `left` after it.
     """
     found = list(findings)
     causes = any(one.code in _CAUSES_OF_WAITING and one.gain is not None for one in found)
@@ -241,7 +265,7 @@ def _ranked(findings: Iterable[Finding], book: Rulebook) -> list[Finding]:
     def rank(finding: Finding) -> tuple[int, int, int]:
         risk = book.load(finding.code).is_risk and finding.severity != "info"
         if finding.gain is not None:
-            to_be_had = finding.gain.expected_ns
+            to_be_had = left.get(finding.id, finding.gain.expected_ns)
         else:
             counts = finding.unpriced is None or finding.unpriced.message_id not in nothing
             to_be_had = (finding.at_stake_ns or 0) if counts else 0

@@ -9,7 +9,15 @@ if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
     from ascend_sn.replay.graph import Collective
 
-__all__ = ["compressed", "contention_removed", "merged", "overlapped", "sizes_of", "transits_scaled"]
+__all__ = [
+    "compressed",
+    "contention_removed",
+    "merged",
+    "overlapped",
+    "sizes_of",
+    "transits_scaled",
+    "transits_scaled_by",
+]
 
 _BESIDE_RATIO: Final = 0.5
 """A kernel runs beside communication when this share of its time does, as in A19."""
@@ -53,6 +61,26 @@ def transits_scaled(
     if not len(at):
         return Unpriced(Remark("replay.transit-unknown"))
     return Transform.of(name, (Bound((Scale(at, ratio),)) for ratio in ratios))
+
+
+def transits_scaled_by(graph: StepGraph, ratio_of: Callable[[Collective], float | None]) -> Transform | Unpriced:
+    """W4: scale the known transits of some collectives, each by its own ratio; low: half of the change.
+
+    Args:
+        graph: The replayed step.
+        ratio_of: What is left of a collective's transit; None: it stays.
+    """
+    import numpy as np
+
+    from ascend_sn.replay import Bound, Remark, Scale, Transform, Unpriced
+
+    given = [ratio_of(one) if one.transit_known else None for one in graph.collectives]
+    known = [at for at, ratio in enumerate(given) if ratio is not None]
+    if not known:
+        return Unpriced(Remark("replay.transit-unknown"))
+    ratios = np.array([given[at] for at in known], np.float64)
+    at = graph.transit[np.array(known, np.int64)]
+    return Transform.of("W4", (Bound((Scale(at, ratio),)) for ratio in ((1 + ratios) / 2, ratios, ratios)))
 
 
 def sizes_of(group_id: str | None, op: str, sizes: Collection[int]) -> Callable[[Collective], bool]:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ascend_sn.model.rows import Int64
+from ascend_sn.model.rows import Bool, Int64
 from ascend_sn.replay.edits import Scale, SetDur
 from ascend_sn.replay.graph import NodeKind, StepGraph, TimeClass
 from ascend_sn.replay.prices import Bound, Remark, Transform, Unpriced
@@ -34,8 +34,9 @@ def straggler_normalised(graph: StepGraph, profile_ids: Collection[int] | None =
     """W9: work takes no longer than that of the median rank of the same pipeline stage.
 
     Low: per class of time, the sum of a rank comes down to the median sum. Expected: per class and name. High: every
-    single slice and kernel comes down to the median of the same one (by name and number) on all those ranks. Other
-    stages do other work; ranks whose stage is not known count as one.
+    single slice and kernel comes down to the median of the same one (by name and number). The median is that of the
+    other ranks, which stay as they are, where there are any. Other stages do other work; ranks whose stage is not known
+    count as one.
 
     Args:
         graph: The replayed step of several profiles.
@@ -61,26 +62,27 @@ def straggler_normalised(graph: StepGraph, profile_ids: Collection[int] | None =
     for peers in peers_of_stages:
         here = np.flatnonzero(np.isin(nodes.profile[at], peers))
         dur, rank = nodes.dur[at[here]], np.searchsorted(peers, nodes.profile[at[here]])
-        by_class[here] = _ratios(dur, rank, of_class[here], len(peers))
-        by_name[here] = _ratios(dur, rank, of_name[here], len(peers))
-        single[here] = _medians(dur, rank, of_name[here], len(peers))
+        usual = np.ones(len(peers), np.bool_) if mine[peers].all() else ~mine[peers]
+        by_class[here] = _ratios(dur, rank, of_class[here], usual)
+        by_name[here] = _ratios(dur, rank, of_name[here], usual)
+        single[here] = _medians(dur, rank, of_name[here], usual)
     changed = mine[nodes.profile[at]]
     bounds = [Bound((Scale(at[changed], ratios[changed]),)) for ratios in (by_class, by_name)]
     return Transform.of("W9", [*bounds, Bound((SetDur(at[changed], single[changed]),))])
 
 
-def _ratios(dur: Int64, profile: Int64, key: Int64, ranks: int) -> npt.NDArray[np.float64]:
-    """Return for each node the median sum of its key over the ranks, in units of its own rank's sum, at most 1."""
+def _ratios(dur: Int64, profile: Int64, key: Int64, usual: Bool) -> npt.NDArray[np.float64]:
+    """Return for each node the median sum of its key over the usual ranks, over that of its own rank, at most 1."""
     _, group = np.unique(key, return_inverse=True)
-    sums = np.zeros((int(group.max(initial=-1)) + 1, ranks), np.int64)
+    sums = np.zeros((int(group.max(initial=-1)) + 1, len(usual)), np.int64)
     np.add.at(sums, (group, profile), dur)
-    middle = np.median(sums, axis=1)
+    middle = np.median(sums[:, usual], axis=1)
     ratios: npt.NDArray[np.float64] = np.minimum(middle[group] / sums[group, profile], 1.0)
     return ratios
 
 
-def _medians(dur: Int64, profile: Int64, key: Int64, ranks: int) -> Int64:
-    """Return for each node the median duration over the ranks of the node with its key and number."""
+def _medians(dur: Int64, profile: Int64, key: Int64, usual: Bool) -> Int64:
+    """Return for each node the median duration over the usual ranks of the node with its key and number."""
     found = dur.copy()
     same: dict[tuple[int, int], list[int]] = defaultdict(list)
     counts: dict[tuple[int, int], int] = defaultdict(int)
@@ -88,6 +90,7 @@ def _medians(dur: Int64, profile: Int64, key: Int64, ranks: int) -> Int64:
         same[value, counts[value, rank]].append(at)
         counts[value, rank] += 1
     for members in same.values():
-        if len(members) == ranks:
-            found[members] = int(np.median(dur[members]))
+        if len(members) == len(usual):
+            chosen = np.array(members)
+            found[chosen] = int(np.median(dur[chosen][usual[profile[chosen]]]))
     return found

@@ -4,6 +4,9 @@ A replay begins with the devices as far behind as they were in the capture. Wher
 ahead (without a synchronisation), they begin the next step later, and what the host does before its first launch no
 longer keeps them waiting. So the step is replayed again with the devices as far behind as the replay before left them,
 until its length settles.
+
+Nor do all ranks begin a step at the same time: one that has more to do behind the last meeting of a step begins the
+next one later, and comes late to its first. So ranks begin the step again as much later or earlier as they ended it.
 """
 
 from __future__ import annotations
@@ -12,8 +15,9 @@ from typing import Final
 
 import numpy as np
 
+from ascend_sn.model.rows import Int64
 from ascend_sn.replay.engine import Draft, Timing
-from ascend_sn.replay.graph import EdgeKind, Streams
+from ascend_sn.replay.graph import EdgeKind, NodeKind, Streams
 
 __all__ = ["steady_ns"]
 
@@ -27,9 +31,10 @@ SETTLED_RATIO: Final = 0.001
 def steady_ns(draft: Draft) -> int:
     """Return the length of a step of a draft in the long run, ns.
 
-    Nothing but the draft's own replay is taken where the devices fall no further behind than in the capture.
+    Nothing but the draft's own replay is taken where the devices fall no further behind than in the capture, and the
+    ranks end the step as far apart.
     """
-    timing = draft.timing()
+    timing = _begun_as_ended(draft)
     length = timing.makespan_ns
     streams = draft.graph.streams
     if streams is None:
@@ -54,6 +59,38 @@ def steady_ns(draft: Draft) -> int:
         if abs(before - length) <= SETTLED_RATIO * length:
             break
     return length
+
+
+def _begun_as_ended(draft: Draft) -> Timing:
+    """Return the replay in which the ranks begin the step as far apart as they end it."""
+    timing = draft.timing()
+    if len(draft.graph.profile_ids) < 2:
+        return timing
+    begins, ends = _windows(draft, to_sink=False), _windows(draft, to_sink=True)
+    usual = Draft(draft.graph).timing().start[draft.src[ends]]
+    began = draft.weight[begins].copy()
+    for _ in range(MAX_REPLAYS):
+        later = began + timing.start[draft.src[ends]] - usual
+        later -= later.min()
+        moved = np.abs(later - draft.weight[begins]).max()
+        if int(moved) <= SETTLED_RATIO * timing.makespan_ns:
+            break
+        draft.weight[begins] = later
+        draft.weight[ends] = -later
+        before, timing = timing, draft.timing()
+        if abs(before.makespan_ns - timing.makespan_ns) <= SETTLED_RATIO * timing.makespan_ns:
+            break
+    return timing
+
+
+def _windows(draft: Draft, *, to_sink: bool) -> Int64:
+    """Return the edges that let the windows begin, or those by which they end, by profile."""
+    graph = draft.graph
+    own = len(graph.edges)
+    node = draft.src[:own] if to_sink else draft.dst[:own]
+    far = draft.dst[:own] == graph.sink if to_sink else draft.src[:own] == 0
+    found = np.flatnonzero((draft.kind[:own] == EdgeKind.WINDOW) & far & (graph.nodes.kind[node] == NodeKind.WINDOW))
+    return found[np.argsort(graph.nodes.profile[node[found]], kind="stable")].astype(np.int64)
 
 
 def _host_ns(streams: Streams, draft: Draft, timing: Timing) -> int:

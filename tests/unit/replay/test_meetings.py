@@ -55,13 +55,23 @@ def test_the_waiting_rank_gains_nothing_by_computing_faster() -> None:
 
 
 def test_a_straggler_made_normal() -> None:
-    # The median of 10 and 24 is 17: arrival at 17, end at 23.
+    # Of the others there is one, which takes 10: arrival at 10, end at 16.
     replay = drawn()
 
     gain = replay.gain(straggler_normalised(replay.graph, profile_ids=(1,)))
 
     assert isinstance(gain, Gain)
-    assert (gain.low_ns, gain.expected_ns, gain.high_ns) == (7, 7, 7)
+    assert (gain.low_ns, gain.expected_ns, gain.high_ns) == (14, 14, 14)
+
+
+def test_all_ranks_made_normal_come_to_the_middle() -> None:
+    # The median of 10 and 24 is 17: arrival at 17, end at 23.
+    replay = drawn()
+
+    gain = replay.gain(straggler_normalised(replay.graph))
+
+    assert isinstance(gain, Gain)
+    assert gain.expected_ns == 7
 
 
 def test_the_critical_path_crosses_from_rank_to_rank() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.replay import Gain, Replay, Scale, SetDur, TimeClass, Transform, Where, syncs_removed
+from ascend_sn.replay import Bound, Gain, Replay, Scale, SetDur, TimeClass, Transform, Where, syncs_removed
+from ascend_sn.replay.prices import replayed_ns
 from tests.timeline import timeline
-from tests.unit.replay.drawings import first_step_after, launch, replay_of, step_after
+from tests.unit.replay.drawings import first_step_after, launch, meet, replay_of, step_after, wait
 
 SYNC = Where(names=("aclrtSynchronizeDevice",))
 
@@ -71,3 +72,38 @@ def test_a_quicker_host_does_not_make_a_busy_device_quicker() -> None:
     replay = replay_of(two_steps_behind())
 
     assert step_after(replay, Scale(Where(part="host", classes=(TimeClass.HOST,)), 0.5)) == 20
+
+
+def late_by_its_tail() -> Replay:
+    """Rank 1 computes B after the meeting, begins the next step 2 later than rank 0, and is waited for."""
+    db = timeline(
+        """
+        r0 step |1111111111..|
+        r0 s1   |AAAA........|
+        r0 s2   |....MMMMMM..|
+        r1 step |..1111111111|
+        r1 s1   |..AAAAAA..BB|
+        r1 s2   |........MM..|
+        """,
+        kinds={"M": "communication"},
+    )
+    meet(db, "M", profiles=(0, 1), group_size=2)
+    wait(db, {"M": "A"}, profile=0)
+    wait(db, {"M": "A", "B": "M"}, profile=1)
+    return replay_of(db)
+
+
+def test_a_rank_that_ends_a_step_earlier_begins_the_next_one_earlier() -> None:
+    # Without B rank 1 begins with rank 0, computes for 6, and both move their bytes for 2.
+    assert replayed_ns(late_by_its_tail().graph, Bound((Scale(Where(names=("B",)), 0.0),))) == 8
+
+
+def test_without_a_change_ranks_begin_as_far_apart_as_they_did() -> None:
+    replay = late_by_its_tail()
+
+    assert (replay.base_ns, replayed_ns(replay.graph)) == (10, 10)
+
+
+def test_what_the_late_rank_does_longer_at_the_end_makes_it_later() -> None:
+    # B takes 5 instead of 2: rank 1 computes 6, moves for 2 and computes for 5, and rank 0 waits for that.
+    assert replayed_ns(late_by_its_tail().graph, Bound((SetDur(Where(names=("B",)), 5, raises=True),))) == 13

@@ -45,18 +45,52 @@ class _Stage(msgspec.Struct, kw_only=True):
     vocabulary: bool
 
 
+class _Slow(msgspec.Struct):
+    """What is wanted of a row of `stragglers`."""
+
+    rank: int | None
+    caused_wait_ns: int
+
+
+class _Pattern(msgspec.Struct):
+    pattern: str
+
+
 def check(context: Context) -> Iterator[Claim]:
-    """Yield one claim about the bubble of the worst rank, and one about a stage that computes longer."""
+    """Yield one claim about a stage that computes longer, and one about the bubble of the worst rank."""
+    uneven: list[Claim] = []
+    if len(context.profiles) > 1 and context.facts.missing("stage_imbalance") is None:
+        for stage in context.facts.query("stage_imbalance", _UNEVEN, _Stage)[:1]:
+            uneven.extend(_uneven(context, stage))
+    yield from uneven
     rows = context.facts.rows("pipeline_bubble", _Bubble, lambda row: row["bubble_ratio"] is not None)
     worst = max(rows, key=lambda row: row.bubble_ratio, default=None)
     if worst is not None:
-        yield from _bubble(context, worst)
-    if len(context.profiles) > 1 and context.facts.missing("stage_imbalance") is None:
-        for stage in context.facts.query("stage_imbalance", _UNEVEN, _Stage)[:1]:
-            yield from _uneven(context, stage)
+        longer = uneven[0].location.stage if uneven else None
+        yield from _bubble(context, worst, _not_by_schedule(context, rows, longer))
 
 
-def _bubble(context: Context, row: _Bubble) -> Iterator[Claim]:
+def _not_by_schedule(context: Context, rows: list[_Bubble], longer: int | None) -> Message | None:
+    """Say what else than the schedule makes stages wait; None where the schedule does, or nothing is known to.
+
+    What the schedule needs, every stage waits. Where the one that waits least waits no longer than that, the others
+    wait for somebody: a stage that computes longer, a rank, a link.
+    """
+    least = min((row.excess_ratio for row in rows if row.excess_ratio is not None), default=None)
+    if len(context.profiles) < 2 or least is None or least > context.limits["excess_above_ratio"]:
+        return None
+    if longer is not None:
+        return Message("suppressed.stage-explains", {"stage": longer})
+    slow = context.facts.rows("stragglers", _Slow, lambda row: row["is_straggler"])
+    if slow:
+        rank = max(slow, key=lambda row: row.caused_wait_ns).rank
+        return Message("suppressed.straggler-explains", {"rank": "?" if rank is None else rank})
+    if context.facts.query("link_matrix", _SLOW_LINK, _Pattern):
+        return Message("suppressed.told-by", {"rule": "R-COMM-5"})
+    return None
+
+
+def _bubble(context: Context, row: _Bubble, reason: Message | None) -> Iterator[Claim]:
     limits = context.limits
     unknown = row.excess_ratio is None
     limit = limits["unknown_bubble_above_ratio"] if unknown else limits["excess_above_ratio"]
@@ -90,6 +124,7 @@ def _bubble(context: Context, row: _Bubble) -> Iterator[Claim]:
         at_stake_ns=round(row.bubble_ns),
         texts=_UNKNOWN if unknown else {},
         confidence="low" if unknown else "medium",
+        suppressed_by=reason,
     )
 
 
@@ -155,6 +190,7 @@ _UNEVEN: Final = """
     group by stage
     order by excess_ns desc
 """
+_SLOW_LINK: Final = "select pattern from result where pattern is not null limit 1"
 _UNKNOWN: Final[dict[TextPart, str]] = {
     "message": "rule.r-pp-1.message-unknown",
     "advice": "rule.r-pp-1.advice-unknown",

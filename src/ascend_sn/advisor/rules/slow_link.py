@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from ascend_sn.advisor.communication_changes import transits_scaled
+from ascend_sn.advisor.communication_changes import transits_scaled_by
 from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
@@ -41,6 +41,14 @@ class _Slow(msgspec.Struct, kw_only=True):
     robust_z: float
 
 
+class _Longest(msgspec.Struct):
+    """How long a group's slow links move bytes, and the others."""
+
+    group_id: str | None
+    slow_ns: int
+    other_ns: int
+
+
 def check(context: Context) -> Iterator[Claim]:
     """Yield one claim per culprit, the slowest first; a rank that all slow links have in common is one culprit."""
     if not context.facts.query("link_matrix", _ANY, _Pattern):
@@ -63,14 +71,33 @@ def check(context: Context) -> Iterator[Claim]:
                 Evidence(name="robust_z", value=slow.robust_z, source="link_matrix"),
                 Evidence(name="pairs", value=sum(one.pairs for one in alike), source="link_matrix"),
             ),
-            changes=(partial(_as_usual, group_ids=frozenset(one.group_id for one in alike), ratio=ratio),),
+            changes=(partial(_as_usual, ratios=_ratios(context, alike)),),
             suppressed_by=_seldom(slow, context.limits["persistent_from_ratio"]),
         )
 
 
 def _by_culprit(found: list[_Slow]) -> list[list[_Slow]]:
-    """Put slow links together that have a rank in common which no other slow link lacks; else each stands alone."""
-    return [[slow] for slow in found] if _shared(found) is None else [found]
+    """Put slow links together that have a rank in common which no other slow link lacks; else those of a pair."""
+    if _shared(found) is not None:
+        return [found]
+    pairs: dict[object, list[_Slow]] = {}
+    for at, slow in enumerate(found):
+        same = frozenset(_ends(slow)) if slow.rank_scope == "global" and slow.pattern == "link" else at
+        pairs.setdefault(same, []).append(slow)
+    return list(pairs.values())
+
+
+def _ratios(context: Context, alike: list[_Slow]) -> dict[str | None, float]:
+    """Return by group what is left of a transit once its slow links are as usual: then another one may be slowest."""
+    usual: dict[str | None, float] = {}
+    for one in alike:
+        ratio = one.slow_bytes_per_s / one.usual_bytes_per_s
+        usual[one.group_id] = min(ratio, usual.get(one.group_id, 1.0))
+    slowest = {one.group_id: one for one in context.facts.query("link_matrix", _LONGEST, _Longest)}
+    return {
+        group_id: min(1.0, max(ratio, slowest[group_id].other_ns / slowest[group_id].slow_ns))
+        for group_id, ratio in usual.items()
+    }
 
 
 def _shared(links: list[_Slow]) -> int | None:
@@ -105,12 +132,19 @@ def _seldom(slow: _Slow, persistent_ratio: float) -> Message | None:
     return None
 
 
-def _as_usual(graph: StepGraph, *, group_ids: frozenset[str | None], ratio: float) -> Transform | Unpriced:
+def _as_usual(graph: StepGraph, *, ratios: dict[str | None, float]) -> Transform | Unpriced:
     """W4: a collective is as slow as its slowest link; with that link as the others its transit shrinks by as much."""
-    return transits_scaled(graph, ((1 + ratio) / 2, ratio, ratio), chosen=lambda one: one.group_id in group_ids)
+    return transits_scaled_by(graph, lambda one: ratios.get(one.group_id))
 
 
 _ANY: Final = "select pattern from result where pattern is not null limit 1"
+_LONGEST: Final = """
+    select group_id, max(dur_ns) filter (where pattern is not null) as slow_ns,
+           coalesce(max(dur_ns) filter (where pattern is null), 0) as other_ns
+    from result
+    group by group_id
+    having slow_ns > 0
+"""
 _CULPRITS: Final = """
     with slow as (
         select *

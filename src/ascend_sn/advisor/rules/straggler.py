@@ -162,7 +162,7 @@ def _claim(context: Context, rows: list[Straggler], windows: dict[int, int], rea
         },
         location=Location(
             profile_ids=profile_ids,
-            ranks=tuple(row.rank for row in rows if row.rank is not None),
+            ranks=tuple(sorted(row.rank for row in rows if row.rank is not None)),
             stage=first.stage if len({row.stage for row in rows}) == 1 else None,
         ),
         evidence=tuple(figure for row in rows for figure in _evidence(row)),

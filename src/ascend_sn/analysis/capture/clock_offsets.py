@@ -5,6 +5,10 @@ calls of a common group is therefore the offset between two clocks, and the spre
 differences say what the alignment leaves open. A naive merge of raw clocks looks plausible and is wrong.
 
 Sends and receives are left out: the same number on two ranks is two messages.
+
+Ranks of one host have one clock, but their devices' times were brought to it one by one. So what the collectives say
+goes first, over as many ranks as lie between; only who cannot be reached so is aligned by the name of its host. How far
+that may be off is what the collectives say of other ranks that have a host in common.
 """
 
 from __future__ import annotations
@@ -43,6 +47,9 @@ _STUDENT: Final = {3: 9.925, 4: 5.841, 5: 4.604, 6: 4.032, 7: 3.707}
 """Quantiles of Student's t for `OUTSIDE_RATIO`, both sides together, by number of values."""
 
 _NORMAL: Final = NormalDist().inv_cdf(1 - OUTSIDE_RATIO / 2)
+
+_APART_AT_LEAST: Final = 2
+"""Measured differences between ranks of one host from which on another one is judged."""
 
 _OF_MEDIAN: Final = sqrt(pi / 2)
 """Standard deviation of a median, in units of that of the mean, at most."""
@@ -94,7 +101,8 @@ def combined_offsets(db: DuckDBPyConnection, parts: Result) -> Result:
         reference's; null when it cannot be known), error_ns (what the alignment leaves open: with 99 % the offset
         is not further off, as the spread and the number of the end time differences tell, and no less than 1.4826
         times their median absolute deviation; summed along the way to the reference; null where none was measured;
-        an end that comes later on one of two ranks in every call cannot be told from its clock), calls (common ones),
+        an end that comes later on one of two ranks in every call cannot be told from its clock; by host, 99 % as the
+        measured differences between ranks of one host tell, null with fewer than two of them), calls (common ones),
         method (`reference`; `collectives`; `host`: same host, hence the same clock; `unknown`), reason (why it is
         unknown).
     """
@@ -113,17 +121,27 @@ def offsets_between(calls: Columns) -> list[dict[str, Any]]:
         if first in rows:
             continue
         rows[first] = _row(first, profiles, first, 0, 0, 0, "reference")
-        pending = deque([first])
-        while pending:
+        pending, by_host = deque([first]), deque[tuple[int, int, int]]()
+        while pending or by_host:
+            if not pending:  # who is on the same host only comes after all that collectives lead to
+                near, far, count = by_host.popleft()
+                if far not in rows:
+                    total = _sum(rows[near]["error_ns"], _error_of_host(profiles, rows))
+                    rows[far] = _row(far, profiles, first, rows[near]["offset_ns"], total, count, "host")
+                    pending.append(far)
+                continue
             near = pending.popleft()
             for far in together.left_with(near, rows):
-                step = _step(profiles, ends, near, far)
+                step = _step(ends, near, far)
                 if step is not None:
-                    offset, error, count, method = step
-                    known = rows[near]["error_ns"]
-                    total = None if error is None or known is None else known + error
-                    rows[far] = _row(far, profiles, first, rows[near]["offset_ns"] + offset, total, count, method)
+                    offset, error, count = step
+                    total = _sum(rows[near]["error_ns"], error)
+                    rows[far] = _row(
+                        far, profiles, first, rows[near]["offset_ns"] + offset, total, count, "collectives"
+                    )
                     pending.append(far)
+                elif profiles[near][1] is not None and profiles[near][1] == profiles[far][1]:
+                    by_host.append((near, far, len(ends.get(near, {}).keys() & ends.get(far, {}).keys())))
     for profile_id, row in rows.items():
         if len(profiles) > 1 and row["method"] == "reference" and not _leads_others(profile_id, rows):
             row.update(method="unknown", offset_ns=None, error_ns=None, reason=_why(ends.get(profile_id)))
@@ -173,23 +191,57 @@ class _Together:
         return sorted(found, key=self._order.__getitem__)
 
 
-def _step(
-    profiles: dict[int, tuple[int | None, str | None]], ends: dict[int, Ends], near: int, far: int
-) -> tuple[int, int | None, int, str] | None:
-    """Return offset, error, common calls and method from `near` to `far`, None when nothing connects them."""
+def _step(ends: dict[int, Ends], near: int, far: int) -> tuple[int, int, int] | None:
+    """Return offset, error and common calls from `near` to `far`, None when no collectives connect them."""
     own, other = ends.get(near, {}), ends.get(far, {})
     common = own.keys() & other.keys()
-    if len(common) >= CALLS_AT_LEAST:
-        differences = np.sort(np.array([other[key][0] - own[key][0] for key in common], np.int64))
-        offset = _median(differences)
-        spread = round(_MAD_TO_SIGMA * float(np.median(np.abs(differences - offset))))
-        length = min(float(np.median([side[key][1] for key in common])) for side in (own, other))
-        if spread <= SPREAD_AT_MOST * length:
-            return offset, max(spread, _error_of_median(differences, offset)), len(common), "collectives"
-    host = profiles[near][1]
-    if host is not None and host == profiles[far][1]:
-        return 0, None, len(common), "host"
-    return None
+    if len(common) < CALLS_AT_LEAST:
+        return None
+    differences = np.sort(np.array([other[key][0] - own[key][0] for key in common], np.int64))
+    offset = _median(differences)
+    spread = round(_MAD_TO_SIGMA * float(np.median(np.abs(differences - offset))))
+    length = min(float(np.median([side[key][1] for key in common])) for side in (own, other))
+    if spread > SPREAD_AT_MOST * length:
+        return None
+    return offset, max(spread, _error_of_median(differences, offset)), len(common)
+
+
+def _sum(known: int | None, error: int | None) -> int | None:
+    return None if known is None or error is None else known + error
+
+
+def _error_of_host(profiles: dict[int, tuple[int | None, str | None]], rows: dict[int, dict[str, Any]]) -> int | None:
+    """How far two ranks of one host may be apart, as those are for which collectives tell; None with fewer than two.
+
+    Their differences are taken for normal around zero: another one is not beyond this with 99 %, nor are these.
+    """
+    first: dict[tuple[int, str], int] = {}
+    apart: list[int] = []
+    for profile_id, row in sorted(rows.items()):
+        host = profiles[profile_id][1]
+        if host is not None and row["method"] != "host" and row["error_ns"] is not None:
+            place = row["reference_profile_id"], host
+            if place in first:
+                apart.append(abs(row["offset_ns"] - first[place]) + row["error_ns"])
+            first.setdefault(place, row["offset_ns"])
+    if len(apart) < _APART_AT_LEAST:
+        return None
+    deviation = sqrt(sum(one * one for one in apart) / len(apart))
+    return max(round(_student(len(apart)) * deviation), *apart)
+
+
+def _student(free: int) -> float:
+    """Quantile of Student's t for `OUTSIDE_RATIO`, both sides together, by degrees of freedom."""
+    if free + 1 in _STUDENT:
+        return _STUDENT[free + 1]
+    # The first terms of Fisher's expansion: within a thousandth from seven degrees of freedom on.
+    z = _NORMAL
+    return (
+        z
+        + (z**3 + z) / (4 * free)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * free**3)
+    )
 
 
 def _median(ordered: npt.NDArray[np.int64]) -> int:

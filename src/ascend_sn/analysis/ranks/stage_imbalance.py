@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statistics import median
+from statistics import median, median_low
 from typing import Any, Final
 
 from duckdb import DuckDBPyConnection
@@ -88,7 +88,8 @@ def stage_imbalance(db: DuckDBPyConnection) -> Result:
 def combined_imbalance(db: DuckDBPyConnection, parts: Result) -> Result:
     """Name the kernels that make a stage compute longer than the other stages of its pipeline.
 
-    A stage stands for the median of its ranks, the other stages for the median of them.
+    A stage stands for the median of its ranks (the shorter one of two: the other is a slow rank, no slow stage), the
+    other stages for the median of them.
 
     Returns:
         The ten operators that exceed the other stages most, for each stage that computes longer than they do:
@@ -108,7 +109,7 @@ def combined_imbalance(db: DuckDBPyConnection, parts: Result) -> Result:
     if len(per_rank) < 2:
         return listed(db, [], _TYPES)
     by_stage = {stage: _typical(ranks) for stage, ranks in per_rank.items()}
-    total = {stage: median(sum(ops.values()) for ops in ranks.values()) for stage, ranks in per_rank.items()}
+    total = {stage: median_low(sum(ops.values()) for ops in ranks.values()) for stage, ranks in per_rank.items()}
     rows: list[dict[str, Any]] = []
     for stage in by_stage:
         others = [other for other in by_stage if other != stage]
@@ -132,9 +133,9 @@ def combined_imbalance(db: DuckDBPyConnection, parts: Result) -> Result:
 
 
 def _typical(ranks: dict[int, dict[tuple[str, str | None], float]]) -> dict[tuple[str, str | None], float]:
-    """Median time of each operator over the ranks of a stage."""
+    """Time of each operator of a stage: the lower median over its ranks."""
     operators = {key for ops in ranks.values() for key in ops}
-    return {key: median(ops.get(key, 0.0) for ops in ranks.values()) for key in operators}
+    return {key: median_low(ops.get(key, 0.0) for ops in ranks.values()) for key in operators}
 
 
 def _excesses(

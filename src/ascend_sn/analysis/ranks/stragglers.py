@@ -127,9 +127,10 @@ def combined_stragglers(db: DuckDBPyConnection, parts: Result) -> Result:
 
     `score`: in more than half of the steps, the others' median own time is less than 75 % of its own.
 
-    `outlier` (three ranks at least): in more than half of the steps its own time is 5 % or more beyond the others'
-    median, and that excess has a modified z score among the ranks beyond 3.5, with many ranks beyond what chance gives
-    to any of them with 0.5 %. The spread counts as no less than the noise from step to step lets expect, nor than 1 %.
+    `outlier`: in more than half of the steps its own time is 5 % or more beyond the others' median, and that excess has
+    a modified z score among the ranks beyond 3.5, with many ranks beyond what chance gives to any of them with 0.5 %.
+    The spread counts as no less than the noise from step to step lets expect, nor than 1 %. Two ranks alone are held
+    against the noise of their difference from step to step (Student's t as a normal score).
 
     Calls whose members arrive within 10 us, or all wait for a rank that is not here, have no last one; point-to-point
     calls and calls across stages are left out.

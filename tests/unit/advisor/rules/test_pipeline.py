@@ -97,3 +97,48 @@ def test_work_of_the_size_of_a_vocabulary_is_told() -> None:
 def test_a_tenth_more_compute_is_allowed(extra_ms: int, is_found: bool) -> None:
     # 2 of 20 ms is a tenth.
     assert (advised(stages(20 * MS, extra_ns=extra_ms * MS), "R-PP-1").quiet == ()) == is_found
+
+
+def held(db: DuckDBPyConnection) -> list[str]:
+    return [one.reason.message_id for one in advised(db, "R-PP-1").suppressed]
+
+
+def with_waits(db: DuckDBPyConnection, rank: int, bubble_ns: int) -> DuckDBPyConnection:
+    """Let the receives of a rank take another time."""
+    db.execute(f"update collective set dur_ns = {bubble_ns}, wait_ns = {bubble_ns} where rank = {rank}")
+    db.execute(f"update kernel set dur_ns = {bubble_ns} where rank = {rank} and kind = 'communication'")
+    return db
+
+
+def test_a_longer_stage_explains_what_the_others_wait() -> None:
+    # 30 % are measured where 20 are needed, but the last stage, which computes longer, waits 20 only.
+    db = with_waits(stages(30 * MS, extra_ns=8 * MS), 3, 20 * MS)
+
+    (finding,) = advised(db, "R-PP-1").findings
+
+    assert finding.title.message_id == "rule.r-pp-1.title-stage"
+    assert held(db) == ["suppressed.stage-explains"]
+
+
+def test_where_every_stage_waits_the_schedule_is_to_blame() -> None:
+    db = stages(30 * MS, extra_ns=8 * MS)
+
+    assert [one.title.message_id for one in advised(db, "R-PP-1").findings] == [
+        "rule.r-pp-1.title",
+        "rule.r-pp-1.title-stage",
+    ]
+    assert held(db) == []
+
+
+def test_a_slow_link_explains_what_some_stages_wait() -> None:
+    assert held(with_waits(stages(30 * MS), 3, 20 * MS)) == []  # nothing is known to hold them up
+
+    db = with_waits(stages(30 * MS), 3, 20 * MS)
+    for src in range(4):
+        for dst in range(4):
+            if src != dst:
+                insert(db, "link", profile_id=src, rank=src, step=10, collective_id=0, src_rank=src, dst_rank=dst,
+                       rank_scope="global", transport="HCCS", size_bytes=8_000,
+                       dur_ns=4_000 if (src, dst) == (3, 0) else 1_000, group_id="p")  # fmt: skip
+
+    assert held(db) == ["suppressed.told-by"]

@@ -29,6 +29,29 @@ def test_a_slow_pair_is_named_and_priced() -> None:
     assert 0 < finding.gain.low_ns <= 5 * MS
 
 
+def test_a_pair_that_is_slow_both_ways_is_one_culprit() -> None:
+    db = linked({(1, 3): 10.0, (3, 1): 10.0})
+
+    (finding,) = advised(db, "R-COMM-5").findings
+
+    assert finding.message.params["who"] == Message("link.link", {"src": 1, "dst": 3})
+    assert finding.location.ranks == (1, 3)
+
+
+def test_what_the_next_slowest_link_takes_stays() -> None:
+    # Of the other links one takes 80 % of the slow one's time, though it moves its bytes as usual.
+    db = linked({(1, 3): 10.0})
+    db.execute(
+        "update link set dur_ns = 1.6 * dur_ns, size_bytes = 1.6 * size_bytes where src_rank = 0 and dst_rank = 2"
+    )
+
+    finding = found(db, "R-COMM-5")
+
+    assert finding is not None
+    assert finding.gain is not None
+    assert finding.gain.expected_ns == 4 * MS
+
+
 def test_a_slow_sender_is_told_from_a_slow_link() -> None:
     finding = found(linked({(2, 0): 10.0, (2, 1): 10.0, (2, 3): 10.0}), "R-COMM-5")
 

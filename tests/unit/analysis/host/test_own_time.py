@@ -54,7 +54,25 @@ def test_ranks_that_lack_a_step_are_compared_in_those_that_they_have() -> None:
     assert times.slowest.tolist() == [0.0, 0.0, 1.0]
 
 
-def test_two_ranks_have_no_scores_and_one_without_others_has_nothing() -> None:
+def test_two_ranks_are_held_against_the_noise_of_their_difference() -> None:
+    # Differences of 0.2 +- 0.01: their deviation is 0.01155, so t is 34.64. With three degrees of freedom that has a
+    # chance of 0.000026 on one side, which a normal score of 4.04 has.
+    swing = np.exp([0.19, 0.21, 0.19, 0.21])
+    own = np.array([[100.0] * 4, (100.0 * swing).tolist()])
+
+    times = compared(own)
+
+    assert times.z[1] == pytest.approx(4.0, abs=0.2)
+    assert times.z[0] == -times.z[1]
+
+
+def test_two_ranks_that_are_longer_in_turn_do_not_stand_out() -> None:
+    times = compared(np.array([[100.0, 130.0, 100.0, 130.0], [130.0, 100.0, 130.0, 101.0]]))
+
+    assert abs(times.z[1]) < 1.0
+
+
+def test_two_ranks_in_one_step_have_no_scores_and_one_without_others_has_nothing() -> None:
     assert np.isnan(compared(np.array([[100.0], [150.0]])).z).all()
     assert np.exp(compared(np.array([[100.0], [150.0]])).excess).tolist() == pytest.approx([1 / 1.5, 1.5])
 
