@@ -270,6 +270,24 @@ def test_marks_are_named_and_outlive_the_page(chromium: Any, drawn: str, tmp_pat
     assert left == 0
 
 
+def test_lanes_are_shown_where_the_marks_cannot_be_read(chromium: Any, drawn: str) -> None:
+    said = {"error": {"code": "store", "message": "marks.json: the marks cannot be read", "hint": ""}}
+    with visited(chromium, drawn, "#/overview") as found:
+        found.page.route("**/marks", lambda route: route.fulfill(status=422, json=said))
+        found.page.evaluate("location.hash = '#/timeline'")
+        idle(found)
+        notice = found.page.get_by_role("alert").inner_text()
+        searched(found, "add_kernel")
+        press(found, "Enter", "Escape")
+        name = chosen(found)[1]
+        found.page.unroute("**/marks")
+        found.page.get_by_role("button", name="Try again").click()
+        found.page.get_by_role("alert").wait_for(state="detached")
+
+    assert notice.startswith("marks.json: the marks cannot be read")
+    assert name == "add_kernel"
+
+
 def test_an_address_shows_the_same_to_somebody_else(chromium: Any, drawn: str) -> None:
     with visited(chromium, drawn) as found:
         searched(found, "add_kernel")

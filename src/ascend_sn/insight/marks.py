@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import threading
@@ -102,6 +103,12 @@ def _read(path: Path) -> list[Mark]:
 
 
 def _write(path: Path, given: list[Mark]) -> None:
+    """Keep the marks; a file that could not be read, so that nobody saw what is in it, is kept beside them."""
+    try:
+        _read(path)
+    except StoreError:
+        with contextlib.suppress(OSError):
+            path.replace(path.with_suffix(".damaged.json"))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_sealed(path, msgspec.json.encode(given))

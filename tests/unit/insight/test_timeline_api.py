@@ -350,6 +350,21 @@ def test_marks_are_kept_beside_the_cache(tmp_path: Path) -> None:
     assert sorted((tmp_path / "run").rglob("*")) == before
 
 
+def test_marks_that_cannot_be_read_are_put_aside_by_new_ones(tmp_path: Path) -> None:
+    api = client_of(two_ranks(), tmp_path)
+    given = [{"id": "1", "from": 3.0, "to": None, "name": "slow", "colour": "#0072b2"}]
+    api.http.put("/api/v1/runs/a/marks", json=given)
+    (kept,) = tmp_path.rglob("marks/*.json")
+    kept.write_text('[{"id": "1", "from": 3.0', encoding="utf-8")
+
+    refused = api.http.get("/api/v1/runs/a/marks")
+    api.http.put("/api/v1/runs/a/marks", json=given)
+
+    assert (refused.status_code, str(kept) in refused.json()["error"]["message"]) == (422, True)
+    assert api.get("marks") == given
+    assert kept.with_suffix(".damaged.json").read_text(encoding="utf-8") == '[{"id": "1", "from": 3.0'
+
+
 @pytest.mark.parametrize(
     "given",
     [

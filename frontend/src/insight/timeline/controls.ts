@@ -73,7 +73,8 @@ export class Controls {
     }, TOLD_MS);
   };
 
-  async load(runs: readonly { id: string; name: string }[]): Promise<void> {
+  /** Loads lanes and marks; the lanes are shown whatever becomes of the marks. Gives why these could not be read. */
+  async load(runs: readonly { id: string; name: string }[]): Promise<unknown> {
     const loaded = await Promise.all(
       runs.map(async ({ id, name }): Promise<RunData> => {
         const [tracks, steps] = await Promise.all([getJson<Tracks>(runPath(id, "tracks"), { lang: language.peek() }), getJson<Step[]>(runPath(id, "steps"))]);
@@ -81,10 +82,11 @@ export class Controls {
         return { run: id, name, tracks, steps, names };
       }),
     );
-    await this.marker.load();
+    const unread = await this.#loadMarks();
     this.model.runs.value = loaded;
     const [base, candidate] = runs;
     if (base && candidate) await this.#loadChanges(base.id, candidate.id);
+    return unread;
   }
 
   async #loadChanges(base: string, candidate: string): Promise<void> {
@@ -103,6 +105,13 @@ export class Controls {
   retry(): void {
     this.model.failure.value = null;
     this.loader.retry();
+    void this.#loadMarks().then((unread) => {
+      this.model.failure.value ??= unread;
+    });
+  }
+
+  #loadMarks(): Promise<unknown> {
+    return this.marker.load().then(() => null, (error: unknown) => error);
   }
 
   fold(id: string): void {

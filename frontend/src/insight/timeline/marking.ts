@@ -12,14 +12,18 @@ export class Marker {
   readonly #run: string;
   /** The mark whose name is being asked for. */
   fresh: string | null = null;
+  #isLoaded = false;
 
   constructor(model: Model, run: string) {
     this.#model = model;
     this.#run = run;
   }
 
+  /** Asks for the marks that are kept, unless they are here. */
   async load(): Promise<void> {
+    if (this.#isLoaded) return;
     this.#model.marks.value = await getJson<Mark[]>(runPath(this.#run, "marks"));
+    this.#isLoaded = true;
   }
 
   /** Marks the range, else the chosen slice, else a moment. */
@@ -66,6 +70,7 @@ export class Marker {
   }
 
   #save(marks: readonly Mark[]): void {
+    this.#isLoaded = true; // what was not to be read is put aside by the server
     this.#model.marks.value = marks;
     putJson(runPath(this.#run, "marks"), marks).catch((error: unknown) => {
       this.#model.failure.value = error;

@@ -24,14 +24,22 @@ export function TimelinePage({ run }: { run: string }) {
   const controls = useMemo(() => new Controls(run), [run]);
   const keys = useMemo(() => bindingsOf(controls), [controls]);
   useBindings(keys);
+  const begin = useRef((): void => undefined);
   useEffect(() => {
     const keeper = new LinkKeeper(controls, route.peek().given);
     const others = (session.peek()?.runs ?? []).filter((one) => one.state === "ready");
     const first = others.find((one) => one.id === run);
     const shown = first ? [first, ...others.filter((one) => one !== first)].slice(0, 2) : [{ id: run, name: run }];
-    controls.load(shown).then(() => keeper.start()).catch((error: unknown) => {
-      controls.model.failure.value = error;
-    });
+    begin.current = () => {
+      controls.model.failure.value = null;
+      controls.load(shown).then((unread) => {
+        void keeper.start();
+        if (unread !== null) controls.model.failure.value = unread;
+      }).catch((error: unknown) => {
+        controls.model.failure.value = error;
+      });
+    };
+    begin.current();
     return () => {
       keeper.stop();
       controls.loader.clear();
@@ -49,7 +57,7 @@ export function TimelinePage({ run }: { run: string }) {
   return (
     <main id="main" class="tl" tabIndex={-1}>
       <h1 class="unseen">{t("page.timeline")}</h1>
-      {failure !== null && <Notice error={failure} again={() => controls.retry()} />}
+      {failure !== null && <Notice error={failure} again={() => (controls.model.runs.peek().length === 0 ? begin.current() : controls.retry())} />}
       {controls.model.runs.value.length === 0 ? failure === null && <p class="tl-hint" role="status">{t("timeline.loading")}</p> : <Shown controls={controls} />}
     </main>
   );
