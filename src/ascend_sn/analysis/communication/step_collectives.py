@@ -36,10 +36,10 @@ def combined_collectives(db: DuckDBPyConnection, parts: Result) -> Result:
         transit_ns, wait_ns (each: sum over the calls of which it is known), transit_calls, wait_calls (each: calls
         of which it is known); by profile, step and primitive.
     """
-    parts.keep(COMBINED_VIEW)
-    if db.execute(f"select 1 from {COMBINED_VIEW} where open_calls > 0 limit 1").fetchall():
+    recorded = parts.table(COMBINED_VIEW)
+    if db.execute(f"select 1 from {recorded} where open_calls > 0 limit 1").fetchall():
         return selected(db, _summed(completed_parts(db)))
-    return selected(db, f"select * exclude (open_calls) from {COMBINED_VIEW}")
+    return selected(db, f"select * exclude (open_calls) from {recorded}")
 
 
 def _summed(calls: str, also: str = "") -> str:
