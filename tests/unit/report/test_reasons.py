@@ -45,6 +45,10 @@ def test_a_reason_is_told_in_chinese(said: str, expected: str) -> None:
          "profile_memory=True，且程序的图按静态 shape 编译"),
         ("ProfilerConfig(enable_memory=True) or A=1", "ProfilerConfig(enable_memory=True) 或 A=1"),
         ("with_stack=True", "with_stack=True"),
+        ("prof.add_metadata_json(...) or a torch_npu that writes parallel_group_info",
+         "prof.add_metadata_json(...)，或能写出 parallel_group_info 的 torch_npu 版本"),
+        ("schedule=torch_npu.profiler.schedule(...) and prof.step() after each step",
+         "schedule=torch_npu.profiler.schedule(...)，并在每个 step 之后调用 prof.step()"),
     ],
 )  # fmt: skip
 def test_what_collects_it_keeps_its_code(said: str, expected: str) -> None:

@@ -34,8 +34,9 @@ REASONS: Final = (
     "reason.unknown-writer", "reason.without-cpu", "reason.without-npu",
 )  # fmt: skip
 TURN_ON: Final = (
-    "turn-on.before", "turn-on.captures", "turn-on.device", "turn-on.framework", "turn-on.kind", "turn-on.or",
-    "turn-on.raw", "turn-on.spans", "turn-on.stacks", "turn-on.static", "turn-on.step",
+    "turn-on.above", "turn-on.before", "turn-on.captures", "turn-on.device", "turn-on.framework", "turn-on.kind",
+    "turn-on.or", "turn-on.raw", "turn-on.schedule", "turn-on.spans", "turn-on.stacks", "turn-on.static",
+    "turn-on.step", "turn-on.writer", "turn-on.writer-or",
 )  # fmt: skip
 
 _INSIDE: Final = ("reason", "option")
