@@ -51,7 +51,9 @@ export function columnText(name: string): string {
 
 /** Words of the data that have a name of their own: kinds, causes, states. */
 export function wordText(column: string, value: Value | undefined): string | null {
-  if (typeof value !== "string") return null;
+  if (typeof value !== "string" || value === "") return null;
+  // Where the source tells no address, blocks are told apart by the rows that they come from.
+  if (column === "address" && value.startsWith("row:")) return "-";
   if (column === "reason") return reasonText(value);
   if (column === "turn_on") return turnOnText(value);
   const families = FAMILIES[column];

@@ -50,6 +50,11 @@ _CALLED: Final = """
         from span
         where profile_id = $profile and ts_ns < $high and ts_ns + dur_ns > $low and dur_ns > 0
           and coalesce(domain, '') not in (select unnest($not_calls))
+          and not exists (
+              from operator as same
+              where same.profile_id = $profile and same.thread = span.thread and same.ts_ns = span.ts_ns
+                    and same.dur_ns = span.dur_ns and same.name = span.name
+          )
     )
 """
 
@@ -91,6 +96,7 @@ def call_paths(db: DuckDBPyConnection) -> Result:
     """Join the calls of the host by their path: the names of all calls around them on their thread, and their own.
 
     Calls are framework operators and, where they were recorded, Python frames, modules and ranges of the program.
+    A range that is an operator as well, of the same name and time, is one call.
     Calls of all threads of a profile with the same path are one; the numbers of profiler steps and addresses of objects
     are left out of names.
 

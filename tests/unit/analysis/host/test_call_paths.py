@@ -61,6 +61,20 @@ def test_calls_of_a_path_are_one_with_what_they_call_and_launch() -> None:
     assert longest == [("span", 0, 24), ("operator", 3, 9), ("operator", 4, 4), ("operator", 2, 1), ("operator", 5, 3)]
 
 
+def test_a_range_that_is_an_operator_as_well_is_one_call() -> None:
+    rows = [
+        *(operator(name, at, dur) for name, at, dur in (("forward", 0, 10), ("matmul", 2, 4))),
+        *(span(name, at, dur) for name, at, dur in (("forward", 0, 10), ("matmul", 2, 4), ("matmul", 7, 1))),
+        span("elsewhere", 0, 3, thread=None),
+    ]
+
+    found = results(call_paths, numbered(rows))
+
+    assert [(row["path"], row["calls"], row["total_ns"], row["self_ns"]) for row in found] == [
+        ("forward", 1, 10, 5), ("forward > matmul", 2, 5, 5), ("elsewhere", 1, 3, 3),
+    ]  # fmt: skip
+
+
 def test_a_range_of_steps_counts_what_lies_inside() -> None:
     first, second = (call_tree_of(database(drawn()), 0, (number, number)) for number in (1, 2))
 
