@@ -9,15 +9,20 @@ from typing import Any
 import pytest
 from playwright.sync_api import Route, expect
 
+from tests.browser.opened import Opened
 from tests.browser.viewing import await_that, state, viewing, visited
 from tests.unit.insight.drawn_runs import write_run
 from tests.unit.insight.test_many_ranks import met
+
+PATIENCE_MS = 120_000
 
 
 @pytest.fixture(scope="module")
 def four_ranks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("sight")
-    with viewing(folder / "cache", write_run(met(), folder / "run")) as url:
+    db = met()
+    db.execute("delete from damage")
+    with viewing(folder / "cache", write_run(db, folder / "run")) as url:
         yield url
 
 
@@ -54,3 +59,35 @@ def test_lanes_tell_how_much_of_them_is_in_sight_once_it_is_known(chromium: Any,
     assert before
     assert [text for text in before if "/" in text] == []
     assert [text for text in after if "/" not in text or text.startswith("0 /")] == []
+
+
+@pytest.mark.parametrize(
+    ("place", "card", "rows"),
+    [
+        ("overview", "Ranks and captures", 4),
+        ("communication", "Calls over their ranks", 2),
+        ("memory", "Peaks", 4),
+        ("health", "Ranks and captures", 4),
+    ],
+)
+def test_what_summaries_tell_is_shown_while_the_document_is_made(
+    chromium: Any, four_ranks: str, place: str, card: str, rows: int
+) -> None:
+    held: list[Route] = []
+    told = {"state": "making", "done": 12, "total": 68, "part": "R-COMM-1"}
+    with visited(chromium, four_ranks, "#/nowhere") as found:  # for the cookie
+        page = found.page.context.new_page()
+        page.route("**/document?*", lambda route: held.append(route))
+        page.route("**/document-progress?*", lambda route: route.fulfill(json=told))
+        page.goto(f"{four_ranks.partition('?')[0]}#/{place}")
+        said = "12 of 68 parts are done, now: rule R-COMM-1"
+        expect(page.locator("main .pending").first).to_contain_text(said, timeout=PATIENCE_MS)
+        table = page.locator("section.card", has=page.get_by_role("heading", name=card, exact=True)).locator("tbody tr")
+        page.get_by_role("heading", name=card, exact=True).scroll_into_view_if_needed()
+        expect(table).to_have_count(rows, timeout=PATIENCE_MS)
+
+        page.unroute("**/document-progress?*")
+        for one in held:
+            one.continue_()
+        await_that(Opened(page), "() => !document.querySelector('main').innerText.includes('Analysing')")
+    assert found.errors == []
