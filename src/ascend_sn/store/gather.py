@@ -34,7 +34,7 @@ class Shards(msgspec.Struct, frozen=True):
         """Find the shards in a folder; None where it holds none.
 
         Raises:
-            InputError: It holds shards of several splits.
+            InputError: It holds shards of several splits, or one that no split has.
         """
         if not folder.is_dir():
             return None
@@ -47,6 +47,9 @@ class Shards(msgspec.Struct, frozen=True):
             splits = " and ".join(f"of {count}" for count in counts)
             raise InputError(folder, f"holds shards {splits}; remove those of the earlier split")
         count = counts[0]
+        beyond = next((path for path in present if int(named[path][1]) >= count), None)
+        if beyond is not None:
+            raise InputError(folder, f"holds {beyond.name}, which is none of {count} shards; remove it")
         here = {
             int(found[1])
             for path, found in named.items()

@@ -9,7 +9,7 @@ import duckdb
 
 from ascend_sn.errors import EmptyInputError
 from ascend_sn.model.ledger import DamageEntry, Ledger
-from ascend_sn.model.manifest import Manifest, ManifestLost
+from ascend_sn.model.manifest import Manifest, ManifestLost, ManifestProfile
 from ascend_sn.store.gather import Shards
 from ascend_sn.store.run_parts import READING, WHOLE_INPUT, Written, finish_run, take_over
 from ascend_sn.store.upgrade import load_manifest
@@ -28,11 +28,19 @@ def build_gathered(shards: Shards, folder: Path, *, input_name: str) -> Manifest
     ledger = Ledger()
     lost = [ManifestLost(name, "is not there") for name in shards.absent]
     written: list[Written] = []
+    taken: dict[tuple[object, ...], str] = {}
     manifests = [load_manifest(path) for path in shards.present]
     for number, (path, manifest) in enumerate(zip(shards.present, manifests, strict=True)):
         check_whole(path, manifest)
         place = folder / READING / str(number)
-        written.extend(take_over(path, profile, place, at) for at, profile in enumerate(manifest.profiles))
+        own = [one for one in manifest.profiles if _identity(one) not in taken]
+        for one in manifest.profiles:
+            if _identity(one) in taken:
+                ledger.add(
+                    one.source, "repeated_capture", example=f"{path.name} holds what {taken[_identity(one)]} holds"
+                )
+        taken |= {_identity(one): path.name for one in own}
+        written.extend(take_over(path, profile, place, at) for at, profile in enumerate(own))
         ledger.entries += [entry for entry in _of_no_profile(path) if entry not in ledger.entries]
         lost += manifest.lost
     for name in shards.absent:
@@ -42,8 +50,13 @@ def build_gathered(shards: Shards, folder: Path, *, input_name: str) -> Manifest
             ledger.add(one.source, "lost", example=one.reason)
     if not written:
         raise EmptyInputError(shards.root, "the shards hold no profile")
-    sources = [file for manifest in manifests for file in manifest.sources]
+    sources = list(dict.fromkeys(file for manifest in manifests for file in manifest.sources))
     return finish_run(folder, written, ledger, input_name=input_name, sources=sources, lost=lost)
+
+
+def _identity(profile: ManifestProfile) -> tuple[object, ...]:
+    """Which capture a profile is; a shard that was copied under another name holds the same ones."""
+    return profile.key, profile.source, profile.rank, profile.pid, profile.start_ns
 
 
 def _of_no_profile(shard: Path) -> Sequence[DamageEntry]:

@@ -149,3 +149,38 @@ def test_a_run_of_which_everything_is_lost_says_why(drawn: DrawnReader, cache: P
 
     with pytest.raises(StoreError, match="was not read: its worker process died"):
         locate(source, mapping=losing("rank0/p.txt"))
+
+
+def test_a_shard_that_was_copied_under_another_name_counts_once(
+    drawn: DrawnReader, cache: Path, tmp_path: Path
+) -> None:
+    shards = sharded(cluster(tmp_path / "in", 4), tmp_path / "shards", 2)
+    shutil.rmtree(shards / "shard-1-of-2")
+    shutil.copytree(shards / "shard-0-of-2", shards / "shard-1-of-2")
+
+    with open_run(shards) as run:
+        held = kernels(run)
+        damage = run.sql("select kind, example from damage order by file").fetchall()
+
+    assert held == [(0, 1), (2, 3)]
+    assert damage == [("repeated_capture", "shard-1-of-2 holds what shard-0-of-2 holds")] * 2
+
+
+def test_shards_of_overlapping_inputs_count_their_common_captures_once(
+    drawn: DrawnReader, cache: Path, tmp_path: Path
+) -> None:
+    source = cluster(tmp_path / "in", 3)
+    shards = sharded(source, tmp_path / "shards", 2)
+    shutil.rmtree(shards / "shard-1-of-2")
+    (shards / "shard-1-of-2").symlink_to(locate(source).folder)  # all of it, and by a link
+
+    with open_run(shards) as run:
+        assert kernels(run) == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_a_shard_beyond_the_split_is_refused(drawn: DrawnReader, cache: Path, tmp_path: Path) -> None:
+    shards = sharded(cluster(tmp_path / "in", 4), tmp_path / "shards", 2)
+    (shards / "shard-1-of-2").rename(shards / "shard-2-of-2")
+
+    with pytest.raises(InputError, match="holds shard-2-of-2, which is none of 2 shards; remove it"):
+        open_run(shards)
