@@ -33,13 +33,11 @@ def build_gathered(shards: Shards, folder: Path, *, input_name: str) -> Manifest
     for number, (path, manifest) in enumerate(zip(shards.present, manifests, strict=True)):
         check_whole(path, manifest)
         place = folder / READING / str(number)
-        own = [one for one in manifest.profiles if _identity(one) not in taken]
-        for one in manifest.profiles:
-            if _identity(one) in taken:
-                ledger.add(
-                    one.source, "repeated_capture", example=f"{path.name} holds what {taken[_identity(one)]} holds"
-                )
-        taken |= {_identity(one): path.name for one in own}
+        own = [profile for profile in manifest.profiles if _identity(profile) not in taken]
+        for profile in manifest.profiles:
+            if (first := taken.get(_identity(profile))) is not None:
+                ledger.add(profile.source, "repeated_capture", example=f"{path.name} holds what {first} holds")
+        taken |= {_identity(profile): path.name for profile in own}
         written.extend(take_over(path, profile, place, at) for at, profile in enumerate(own))
         ledger.entries += [entry for entry in _of_no_profile(path) if entry not in ledger.entries]
         lost += manifest.lost
