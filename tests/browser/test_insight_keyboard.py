@@ -25,6 +25,7 @@ _ACROSS = """
     }
 """
 
+_SETTLED = "() => document.querySelector('.choice') && !document.querySelector('.pending, .table-place, .loading')"
 _FOCUSED = """
     selector => {
       const one = document.activeElement;
@@ -106,12 +107,13 @@ def test_the_tabs_of_a_comparison_and_what_was_fused(chromium: Any, two_runs: st
 def test_the_tabs_of_the_operators_are_one_stop(chromium: Any, two_runs: str) -> None:
     with visited(chromium, two_runs, "#/operators", locale="en-US") as found:
         page = found.page
-        await_that(found, "() => document.querySelector('.choice') && !document.querySelector('.pending')")
+        await_that(found, _SETTLED)
         assert reach(found, ".choice button") == "Kernel types"
         page.keyboard.press("ArrowLeft")
         assert focused(found) == "Requests"
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="Requests")).to_be_visible()
+        await_that(found, _SETTLED)  # what comes later would stand between the stops
         page.keyboard.press("Home")
         page.keyboard.press("Tab")
         assert page.evaluate("() => document.activeElement.closest('.choice') === null")
