@@ -84,12 +84,16 @@ def _begun_as_ended(draft: Draft) -> Timing:
 
 
 def _windows(draft: Draft, *, to_sink: bool) -> Int64:
-    """Return the edges that let the windows begin, or those by which they end, by profile."""
+    """Return the edges that let the windows begin, or those by which they end, by profile.
+
+    An edge that a change has led to a node of its own is none of them.
+    """
     graph = draft.graph
     own = len(graph.edges)
     node = draft.src[:own] if to_sink else draft.dst[:own]
     far = draft.dst[:own] == graph.sink if to_sink else draft.src[:own] == 0
-    found = np.flatnonzero((draft.kind[:own] == EdgeKind.WINDOW) & far & (graph.nodes.kind[node] == NodeKind.WINDOW))
+    found = np.flatnonzero((draft.kind[:own] == EdgeKind.WINDOW) & far & (node < len(graph.nodes)))
+    found = found[graph.nodes.kind[node[found]] == NodeKind.WINDOW]
     return found[np.argsort(graph.nodes.profile[node[found]], kind="stable")].astype(np.int64)
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.replay import Bound, Gain, Replay, Scale, SetDur, TimeClass, Transform, Where, syncs_removed
+from ascend_sn.replay.engine import Draft
+from ascend_sn.replay.graph import EdgeKind
 from ascend_sn.replay.prices import replayed_ns
+from ascend_sn.replay.steady import steady_ns
 from tests.timeline import timeline
 from tests.unit.replay.drawings import first_step_after, launch, meet, replay_of, step_after, wait
 
@@ -107,3 +111,15 @@ def test_without_a_change_ranks_begin_as_far_apart_as_they_did() -> None:
 def test_what_the_late_rank_does_longer_at_the_end_makes_it_later() -> None:
     # B takes 5 instead of 2: rank 1 computes 6, moves for 2 and computes for 5, and rank 0 waits for that.
     assert replayed_ns(late_by_its_tail().graph, Bound((SetDur(Where(names=("B",)), 5, raises=True),))) == 13
+
+
+def test_a_change_that_leads_an_edge_to_a_node_of_its_own_is_replayed() -> None:
+    # What follows the first kernel of rank 1 waits for a new node that takes no time: nothing changes.
+    graph = late_by_its_tail().graph
+    draft = Draft(graph)
+    added = draft.add_node(0, after=int(graph.edges.src[1]))
+    led = int(np.flatnonzero((draft.kind != EdgeKind.WINDOW) & (draft.src == graph.edges.src[1]))[0])
+    draft.add_edges(draft.src[led], added, 0, int(draft.kind[led]))
+    draft.src[led] = added
+
+    assert steady_ns(draft) == steady_ns(Draft(graph))
