@@ -17,7 +17,7 @@ import numpy as np
 
 from ascend_sn.model.rows import Int64
 from ascend_sn.replay.engine import Draft, Timing
-from ascend_sn.replay.graph import EdgeKind, NodeKind, Streams
+from ascend_sn.replay.graph import EdgeKind, NodeKind, StepGraph, Streams
 
 __all__ = ["steady_ns"]
 
@@ -66,11 +66,12 @@ def _begun_as_ended(draft: Draft) -> Timing:
     timing = draft.timing()
     if len(draft.graph.profile_ids) < 2:
         return timing
-    begins, ends = _windows(draft, to_sink=False), _windows(draft, to_sink=True)
-    usual = Draft(draft.graph).timing().start[draft.src[ends]]
+    begins, ends = _windows(draft.graph, to_sink=False), _windows(draft.graph, to_sink=True)
+    last = draft.graph.edges.src[ends]
+    usual = Draft(draft.graph).timing().start[last]
     began = draft.weight[begins].copy()
     for _ in range(MAX_REPLAYS):
-        later = began + timing.start[draft.src[ends]] - usual
+        later = began + timing.start[last] - usual
         later -= later.min()
         moved = np.abs(later - draft.weight[begins]).max()
         if int(moved) <= SETTLED_RATIO * timing.makespan_ns:
@@ -83,17 +84,12 @@ def _begun_as_ended(draft: Draft) -> Timing:
     return timing
 
 
-def _windows(draft: Draft, *, to_sink: bool) -> Int64:
-    """Return the edges that let the windows begin, or those by which they end, by profile.
-
-    An edge that a change has led to a node of its own is none of them.
-    """
-    graph = draft.graph
-    own = len(graph.edges)
-    node = draft.src[:own] if to_sink else draft.dst[:own]
-    far = draft.dst[:own] == graph.sink if to_sink else draft.src[:own] == 0
-    found = np.flatnonzero((draft.kind[:own] == EdgeKind.WINDOW) & far & (node < len(graph.nodes)))
-    found = found[graph.nodes.kind[node[found]] == NodeKind.WINDOW]
+def _windows(graph: StepGraph, *, to_sink: bool) -> Int64:
+    """Return the edges that let the windows begin, or those by which they end, by profile."""
+    edges = graph.edges
+    node = edges.src if to_sink else edges.dst
+    far = edges.dst == graph.sink if to_sink else edges.src == 0
+    found = np.flatnonzero((edges.kind == EdgeKind.WINDOW) & far & (graph.nodes.kind[node] == NodeKind.WINDOW))
     return found[np.argsort(graph.nodes.profile[node[found]], kind="stable")].astype(np.int64)
 
 
