@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import pi, sqrt
 from random import Random
-from statistics import mean, median
+from statistics import median
 from typing import Any
 
 import pytest
