@@ -85,13 +85,14 @@ def measured_side(paths: Sequence[Path], language: Language, *, cache_dir: Path 
     jobs: list[_Job] = []
     for path in paths:
         with short_process(), Waiting(language.text("say.reading", name=path.name)) as waiting:
-            location = locate(path, cache_dir=cache_dir, progress=waiting.reading)
+            location = locate(path, cache_dir=cache_dir, progress=waiting.reading, mapping=as_fits)
             try:
                 jobs += _jobs(location, path, waiting, language)
             except StoreError:
                 if not location.discard():
                     raise
-                jobs += _jobs(locate(path, cache_dir=cache_dir, progress=waiting.reading), path, waiting, language)
+                location = locate(path, cache_dir=cache_dir, progress=waiting.reading, mapping=as_fits)
+                jobs += _jobs(location, path, waiting, language)
     return Side(tuple(jobs))
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from ascend_sn.cli.waiting import Waiting
+from ascend_sn.cluster.choice import as_fits
 from ascend_sn.errors import StoreError, UsageError
 from ascend_sn.report.words.language import Language
 from ascend_sn.report.words.printable import printable
@@ -66,13 +67,13 @@ def document_of(
     """
     chosen = selection or _everything()
     with short_process(), Waiting(language.text("say.reading", name=named.name)) as waiting:
-        location = locate(named.paths, cache_dir=cache_dir, progress=waiting.reading)
+        location = locate(named.paths, cache_dir=cache_dir, progress=waiting.reading, mapping=as_fits)
         try:
             document = _document(location, language, chosen, job, waiting, cache_dir)
         except StoreError:
             if not location.discard():
                 raise
-            location = locate(named.paths, cache_dir=cache_dir, progress=waiting.reading)
+            location = locate(named.paths, cache_dir=cache_dir, progress=waiting.reading, mapping=as_fits)
             document = _document(location, language, chosen, job, waiting, cache_dir)
     if document.jobs and job is None:
         jobs = {"count": len(document.jobs), "jobs": ", ".join(document.jobs), "job": document.job}
@@ -181,7 +182,6 @@ def _assembled(
     cache_dir: Path | None,
     progress: Progress | None,
 ) -> Document:
-    from ascend_sn.cluster.choice import as_fits
     from ascend_sn.report.assemble.run import assemble, opened_for
     from ascend_sn.store.damage import told_damage
 

@@ -263,13 +263,13 @@ class ServedRun:
                 self._error = "an internal error; see the output of the server"
 
     def _opened(self) -> OpenRun:
-        location = locate(self.input.paths, cache_dir=self._cache_dir, progress=self._note)
+        location = locate(self.input.paths, cache_dir=self._cache_dir, progress=self._note, mapping=as_fits)
         try:
             return self._shown(location)
         except StoreError:
             if not location.discard():
                 raise
-        return self._shown(locate(self.input.paths, cache_dir=self._cache_dir, progress=self._note))
+        return self._shown(locate(self.input.paths, cache_dir=self._cache_dir, progress=self._note, mapping=as_fits))
 
     def _shown(self, location: Location) -> OpenRun:
         manifest = load_manifest(location.folder)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ascend_sn.store.mapping import Outcome, in_turn
 from tests.unit.cli.conftest import run
 
 Capture = pytest.CaptureFixture[str]
@@ -103,3 +106,28 @@ def test_nothing_is_written_into_any_of_them(
     assert "the current folder lies in the input" in report[2]
     assert "lies inside the input" in ingest[2]
     assert [sorted(path.name for path in folder.iterdir()) for folder in folders] == [["trace.json"]] * 2
+
+
+@pytest.mark.parametrize("command", ["analyze", "report", "compare", "doctor", "ingest"])
+def test_many_ranks_are_read_by_several_processes_whatever_the_command(
+    capsys: Capture, ranks: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    shares: list[int] = []
+
+    def dealt(function: Any, items: Any, size_bytes: Any, /) -> Iterator[Outcome[Any]]:
+        shares.append(len(items))
+        return in_turn(function, items, size_bytes)
+
+    for module in ("cli.opening", "cli.comparing", "cluster.choice"):
+        monkeypatch.setattr(f"ascend_sn.{module}.as_fits", dealt)
+    folder = str(Path(ranks[0]).parent)
+    words = {
+        "report": ["--output", tmp_path / "report.html"],
+        "ingest": ["--output", tmp_path / "out"],
+        "compare": [folder],
+    }
+
+    code, _, err = run(capsys, command, folder, *words.get(command, []))
+
+    assert code == 0, err
+    assert 2 in shares
