@@ -121,7 +121,7 @@ def test_many_ranks_are_read_by_several_processes_whatever_the_command(
     for module in ("cli.opening", "cli.comparing", "cluster.choice"):
         monkeypatch.setattr(f"ascend_sn.{module}.as_fits", dealt)
     folder = str(Path(ranks[0]).parent)
-    words = {
+    words: dict[str, list[object]] = {
         "report": ["--output", tmp_path / "report.html"],
         "ingest": ["--output", tmp_path / "out"],
         "compare": [folder],
