@@ -95,7 +95,9 @@ def uneven_load(context: Context) -> tuple[list[Straggler], Message | None]:
     unlike = [row for row in rows if row.has_more_work(context.facts) is not False]
     heavier = [row for row in unlike if row.has_more_work(context.facts)]
     if len(heavier) > 1:
-        return heavier, Message("suppressed.more-work", {"ranks": ranks_named(row.rank for row in heavier)})
+        # Those of whom nothing tells, as they were not replayed, are taken to be like these.
+        alike = [*heavier, *(row for row in unlike if row not in heavier)]
+        return alike, Message("suppressed.more-work", {"ranks": ranks_named(row.rank for row in alike)})
     if _is_many(context.limits, len(unlike), len(windows)):
         return unlike, Message("suppressed.uneven-load", {"count": len(unlike), "rank_count": len(windows)})
     return [], None
