@@ -119,7 +119,7 @@ def test_a_change_that_leads_an_edge_to_a_node_of_its_own_is_replayed() -> None:
     draft = Draft(graph)
     added = draft.add_node(0, after=int(graph.edges.src[1]))
     led = int(np.flatnonzero((draft.kind != EdgeKind.WINDOW) & (draft.src == graph.edges.src[1]))[0])
-    draft.add_edges(draft.src[led], added, 0, int(draft.kind[led]))
+    draft.add_edges(draft.src[led : led + 1], np.array([added]), np.zeros(1, np.int64), int(draft.kind[led]))
     draft.src[led] = added
 
     assert steady_ns(draft) == steady_ns(Draft(graph))
