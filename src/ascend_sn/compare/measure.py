@@ -335,8 +335,8 @@ def _peak(run: Run) -> Peak | None:
 
 
 def _mfu(run: Run) -> float | None:
-    result = analysis.worked_out(run, "mfu")
+    result = analysis.result(run, "mfu")
     if isinstance(result, Missing):
         return None
-    known = [row["mfu_ratio"] for row in result.shared() if row["mfu_ratio"] is not None]
+    known = [ratio for (ratio,) in result.filter("mfu_ratio is not null").project("mfu_ratio").fetchall()]
     return sum(known) / len(known) if known else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,15 @@ def load_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST_NAME
     try:
         data = path.read_bytes()
-        version = msgspec.json.decode(data, type=_Versioned).version
     except OSError as error:
         raise StoreError(path, f"the manifest cannot be read: {error.strerror}") from error
+    # That of many ranks has megabytes: one of today is read once.
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        manifest = msgspec.json.decode(data, type=Manifest)
+        if manifest.version == RUN_VERSION:
+            return manifest
+    try:
+        version = msgspec.json.decode(data, type=_Versioned).version
     except RecursionError as error:
         raise StoreError(path, "the manifest is damaged: nested too deeply") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -14,6 +14,7 @@ import pytest
 from ascend_sn.cli import main as cli
 from ascend_sn.report.documents.comparison_schema import compare_schema, gate_schema, null_schema
 from ascend_sn.report.terminal.wrapping import cell_width
+from ascend_sn.store.sealed import read_sealed
 from tests.unit.compare.recorded import recorded, steady
 
 Capture = pytest.CaptureFixture[str]
@@ -219,7 +220,7 @@ def test_predictions_of_the_baseline_are_held_against_the_candidate(
     code, _, err = run(capsys, "compare", runs / "slow", runs / "base", "--cache-dir", cache, "--applied", "R-NONE-1")
 
     predicted = (cache / "runs").rglob("predictions-*.json")
-    has_predictions = any(json.loads(path.read_text())["rows"] for path in predicted)
+    has_predictions = any(json.loads(read_sealed(path))["rows"] for path in predicted)
     assert ("Predicted against real" in out) == has_predictions
     assert code == 2
     assert "R-NONE-1" in err or "nothing was predicted" in err

@@ -255,7 +255,6 @@ def test_what_others_wrote_into_the_database_is_harmless(capsys: Capture, histor
     bad = "\x1b[31m<script>alert(1)</script>"
     with sqlite3.connect(history) as raw:
         raw.execute("update ascend_sn_run set name = ?, revision = ?, note = ?, setup = ?", (bad,) * 4)
-        raw.execute("update ascend_sn_run set verdict = ?", (bad[:20],))
         raw.execute("update ascend_sn_value set metric = ? where metric = 'utilisation'", (bad,))
     raw.close()
     words = ("--history", history, "--series", "m")
@@ -270,3 +269,15 @@ def test_what_others_wrote_into_the_database_is_harmless(capsys: Capture, histor
     text = page.read_text(encoding="utf-8")
     assert "<script" not in text
     assert "\x1b" not in text
+
+
+def test_a_verdict_that_is_none_is_named_in_one_harmless_line(capsys: Capture, history: Path) -> None:
+    with sqlite3.connect(history) as raw:
+        raw.execute("update ascend_sn_run set verdict = ?", ("\x1b[31m<script>",))
+    raw.close()
+
+    code, out, err = run(capsys, "history", "list", "--history", history, "--series", "m")
+
+    assert (code, out, len(err.splitlines())) == (3, "", 1)
+    assert "is damaged" in err
+    assert "\x1b" not in err

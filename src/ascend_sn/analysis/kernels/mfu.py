@@ -11,7 +11,7 @@ from ascend_sn.analysis.activity import activities
 from ascend_sn.analysis.kernels.chips import Chip, chip_of
 from ascend_sn.analysis.kernels.roofline import OperatorGroup, operator_groups
 from ascend_sn.analysis.registry import Analysis, Need
-from ascend_sn.analysis.relations import Result, listed
+from ascend_sn.analysis.relations import Result, listed, selected
 from ascend_sn.analysis.window_rows import outer_windows
 
 __all__ = ["ANALYSIS", "MODEL_FLOPS_METRIC", "combined_mfu", "llm_flops_per_token", "mfu"]
@@ -119,42 +119,37 @@ def combined_mfu(db: DuckDBPyConnection, parts: Result) -> Result:
         The rows of `mfu`, and one row with profile_id null for all profiles together (time: the longest of them; a
         ratio only where every profile has its part), which comes last.
     """
-    rows = parts.dicts()
-    if not rows:
-        return listed(db, [], _TYPES)
-    peak = _sum_of(rows, "peak_flops_per_s")
-    window_ns = max(row["window_ns"] for row in rows)
-    possible = None if peak is None else window_ns / 1e9 * peak
-    counted, stated = _sum_of(rows, "counted_flops"), _sum_of(rows, "model_flops")
-    job = {
-        "profile_id": None,
-        "rank": None,
-        "steps": max(row["steps"] for row in rows),
-        "window_ns": window_ns,
-        "chip": _common(rows, "chip"),
-        "dtype": _common(rows, "dtype"),
-        "peak_flops_per_s": peak,
-        "counted_flops": counted,
-        "counted_time_ratio": min(
-            (row["counted_time_ratio"] for row in rows if row["counted_time_ratio"] is not None), default=None
-        ),
-        "hfu_ratio": counted / possible if counted is not None and possible else None,
-        "model_flops": stated,
-        "mfu_ratio": stated / possible if stated is not None and possible else None,
-    }
-    return listed(db, [*sorted(rows, key=lambda row: int(row["profile_id"])), job], _TYPES)
+    rows = parts.table("mfu_of_profiles")
+    columns = ", ".join(_TYPES)
+    return selected(
+        db,
+        f"""
+        with job as (
+            select max(steps) as steps, max(window_ns) as window_ns, {_common("chip")}, {_common("dtype")},
+                   {_whole("peak_flops_per_s")}, {_whole("counted_flops")},
+                   min(counted_time_ratio) as counted_time_ratio, {_whole("model_flops")}
+            from {rows}
+            having count(*) > 0
+        )
+        select {columns} from (
+            select * from {rows}
+            union all by name
+            select *, counted_flops / possible as hfu_ratio, model_flops / possible as mfu_ratio
+            from (select *, nullif(window_ns / 1e9 * peak_flops_per_s, 0) as possible from job)
+        )
+        order by profile_id nulls last
+        """,
+    )
 
 
-def _sum_of(rows: list[dict[str, Any]], name: str) -> float | None:
-    """The sum over the profiles; None where one of them lacks its part."""
-    values = [row[name] for row in rows]
-    return None if None in values else float(sum(values))
+def _whole(column: str) -> str:
+    """The sum over the profiles, in their order; null where one of them lacks its part."""
+    return f"case when count({column}) = count(*) then sum({column} order by profile_id) end as {column}"
 
 
-def _common(rows: list[dict[str, Any]], name: str) -> str | None:
-    """What all profiles have in common; None where they differ, or one lacks it."""
-    (first, *others) = {row[name] for row in rows}
-    return None if others else first
+def _common(column: str) -> str:
+    """What all profiles have in common; null where they differ, or one lacks it."""
+    return f"case when count({column}) = count(*) and min({column}) = max({column}) then min({column}) end as {column}"
 
 
 def _rates(groups: list[OperatorGroup], chip: Chip | None, stated: float | None, seconds: float) -> dict[str, Any]:
