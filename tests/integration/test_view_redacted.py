@@ -28,7 +28,7 @@ _RUN_PLACES = (
     "search?text=train&where=arguments", "search?text=path&where=arguments", "selection?q=0:0:1000000:",
     "alignment?by=none", "marks", "document", "document?lang=zh", "memory-curve?profile=0&component=cpu",
     "memory-moment?profile=0", "static-memory-curve?profile=0&device=host&model=net&graph_id=1",
-    "memory-parts?profile=0&family=module", "call-paths", "call-paths?format=csv",
+    "memory-parts?profile=0&family=module", "call-paths", "call-paths?format=csv", "profiles", "document-progress",
     *(f"tables/{table.name}" for table in PAGE_TABLES),
     *(f"tables/{table.name}?format=csv" for table in PAGE_TABLES),
 )  # fmt: skip
@@ -60,7 +60,7 @@ def viewed(place: Path) -> Iterator[Viewed]:
 def test_no_answer_names_the_place_a_user_or_a_host(viewed: Viewed, place: Path) -> None:
     runs = viewed.runs()
     asked = ["/session", "/comparison?base=a&candidate=b", "/kernel_changes?base=a&candidate=b"]
-    asked += ["/call-path-changes?base=a&candidate=b", "/history"]
+    asked += ["/call-path-changes?base=a&candidate=b", "/fused-changes?base=a&candidate=b", "/history"]
     for run in runs:
         (hit,) = _json(viewed, f"/runs/{run['id']}/search?text=MatMul_user-&limit=1")["hits"]
         key = _json(viewed, f"/runs/{run['id']}/slice?profile=0&track={hit['track']}&depth={hit['depth']}&slice=0")

@@ -77,10 +77,10 @@ def _unlinked(facts: Facts) -> Missing | None:
     known = [one for one in missing if one is not None]
     if len(known) < len(missing):
         return None
-    first = min(known, key=lambda one: not one.turn_on)
-    if first.state != "collected":
-        return first
-    return Missing("missing", "neither shapes of outputs nor modules were recorded", first.turn_on)
+    told = [one for one in known if one.state != "missing" or one.turn_on]
+    if told:
+        return min(told, key=lambda one: not one.turn_on)
+    return Missing("missing", "neither shapes of outputs nor modules were recorded", "")
 
 
 def _price(section: Fusion, facts: Facts, language: Language) -> None:
