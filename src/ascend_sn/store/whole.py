@@ -79,6 +79,7 @@ def check_sums(files: Mapping[str, Sequence[Path]], profiles: Sequence[ManifestP
         for part in parts:
             expected = sums.get((table, part.parent.name))
             if expected is None or part.name == ASSUMED_PART or left < 0:
+                _check_file(part)
                 continue
             try:
                 left -= part.stat().st_size
@@ -89,7 +90,13 @@ def check_sums(files: Mapping[str, Sequence[Path]], profiles: Sequence[ManifestP
                 raise StoreError(part, f"its bytes are not those that were written; {_DAMAGED}")
 
 
+def _check_file(part: Path) -> None:
+    if not part.is_file():  # a pipe would be waited for
+        raise StoreError(part, f"is no file; {_DAMAGED}")
+
+
 def _check_part(part: Path) -> None:
+    _check_file(part)
     try:
         with part.open("rb") as file:
             start = file.read(len(_MAGIC))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,8 @@ import pytest
 from ascend_sn.errors import RunVersionError, StoreError
 from ascend_sn.model.manifest import RUN_VERSION
 from ascend_sn.model.tables import TABLES
-from ascend_sn.store import open_run, upgrade
+from ascend_sn.store import Run, open_run, upgrade
+from ascend_sn.store.input import Input
 from tests.unit.store.drawn_reader import DrawnReader
 
 FIXTURES = Path(__file__).parents[2] / "golden" / "run_folder"
@@ -138,6 +141,16 @@ def test_a_cut_file_is_named(copied: Path, profile: int, size: int) -> None:
 
     with pytest.raises(StoreError, match=rf"kernel/profile={profile}/part-0\.parquet: cut or damaged"):
         open_run(copied)
+
+
+@pytest.mark.parametrize("opened", [open_run, lambda run: Run(run, Input.of(run))], ids=["by a user", "as it lies"])
+def test_a_pipe_in_the_place_of_a_table_is_not_waited_for(copied: Path, opened: Callable[[Path], Run]) -> None:
+    part = copied / "kernel" / "profile=0" / "part-0.parquet"
+    part.unlink()
+    os.mkfifo(part)
+
+    with pytest.raises(StoreError, match=r"kernel/profile=0/part-0\.parquet: is no file"):
+        opened(copied)
 
 
 def test_a_file_with_damaged_insides_is_named(copied: Path) -> None:
