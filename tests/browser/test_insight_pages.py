@@ -327,6 +327,20 @@ def test_a_range_of_the_curve_is_chosen_by_the_wheel(chromium: Any, torch_npu: s
 
 
 @requires_shared
+@requires_shared
+@pytest.mark.parametrize("width", [700, 920, 1100, 1280, 1366, 1600])
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_every_page_has_its_link_in_sight(chromium: Any, two_runs: str, width: int, code: str) -> None:
+    with visited(chromium, two_runs, f"#/health?lang={code}") as found:
+        found.page.set_viewport_size({"width": width, "height": 700})
+        found.page.locator(".badge").wait_for()
+        room, taken = found.page.evaluate(
+            "(bar => [bar.clientWidth, bar.scrollWidth])(document.querySelector('.bar nav'))"
+        )
+
+    assert taken <= room
+
+
 def test_two_runs_are_compared_and_sides_swapped(chromium: Any, two_runs: str) -> None:
     with visited(chromium, two_runs, "#/compare") as found:
         shown(found, "#/compare")
