@@ -13,13 +13,10 @@ import contextlib
 import io
 import os
 import random
-import resource
 import shutil
 import signal
-import sys
 import tempfile
 import traceback
-import warnings
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +26,7 @@ from ascend_sn.errors import AscendSnError
 from fuzz.corpus import Seed
 from fuzz.damages import Damage, Expected, Node, damages
 from fuzz.kept import KINDS, Kind, World, kept_files, kind_of, make_world
-from fuzz.promises import MEMORY, as_any_user, hang, place_node
+from fuzz.promises import hold_to, place_node, tell
 
 __all__ = ["Shown", "faults_of_kind", "main", "shown_of", "tried_of"]
 
@@ -128,21 +125,14 @@ def main() -> None:
     options.add_argument("--each", type=int, help="damages of each file; all without it")
     options.add_argument("--damage", default="", help="only those whose name holds this")
     chosen = options.parse_args()
-    as_any_user("-m", "fuzz.kept_promises", *sys.argv[1:])
-    warnings.simplefilter("error")
-    signal.signal(signal.SIGALRM, hang)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    broken = 0
+    hold_to("fuzz.kept_promises")
+    broken = False
     with tempfile.TemporaryDirectory(dir=_IN_MEMORY) as folder, contextlib.redirect_stderr(io.StringIO()):
         world = make_world(Path(folder))
         for name in chosen.kind or KINDS:
             tried = [one for one in tried_of(name, world, chosen.files, chosen.each) if chosen.damage in one.kind]
-            faults = faults_of_kind(name, world, tried)
-            for fault in faults:
-                print(f"{name}: {fault}")
-            print(f"{name}: {len(tried)} damages, {len(faults)} faults", flush=True)
-            broken += len(faults)
-    raise SystemExit(broken > 0)
+            broken |= tell(name, len(tried), faults_of_kind(name, world, tried))
+    raise SystemExit(broken)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ import msgspec
 from fuzz.corpus import CORPUS, Seed, seed
 from fuzz.damages import Damage, Expected, Node, damages
 
-__all__ = ["MEMORY", "as_any_user", "faults_of", "hang", "main", "place_node", "read_outcome"]
+__all__ = ["faults_of", "hold_to", "main", "place_node", "read_outcome", "tell"]
 
 HANGS_AFTER_S: Final = 10
 MEMORY: Final = 3 << 30
@@ -179,25 +179,34 @@ def hang(number: int, frame: FrameType | None) -> None:
     raise TimeoutError(f"not done after {HANGS_AFTER_S} s")
 
 
+def hold_to(module: str) -> None:
+    """Start a module anew as any user, with bounded memory; warnings and what takes too long are faults."""
+    as_any_user("-m", module, *sys.argv[1:])
+    warnings.simplefilter("error")
+    signal.signal(signal.SIGALRM, hang)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def tell(name: str, tried: int, faults: list[str]) -> bool:
+    """Print the faults of one kind and how many damages were tried; whether there is any fault."""
+    for fault in faults:
+        print(f"{name}: {fault}")
+    print(f"{name}: {tried} damages, {len(faults)} faults", flush=True)
+    return bool(faults)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description="Hold damaged inputs against what is promised.")
     options.add_argument("--reader", choices=list(CORPUS), action="append")
     options.add_argument("--each", type=int, help="damages of one kind and file; all without it")
     options.add_argument("--kind")
     chosen = options.parse_args()
-    as_any_user("-m", "fuzz.promises", *sys.argv[1:])
-    warnings.simplefilter("error")
-    signal.signal(signal.SIGALRM, hang)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    broken = 0
+    hold_to("fuzz.promises")
+    broken = False
     for name in chosen.reader or CORPUS:
         for write in CORPUS[name]:
-            tried, faults = faults_of(seed(write), chosen.each, chosen.kind)
-            for fault in faults:
-                print(f"{name}: {fault}")
-            print(f"{name}: {tried} damages, {len(faults)} faults", flush=True)
-            broken += len(faults)
-    raise SystemExit(broken > 0)
+            broken |= tell(name, *faults_of(seed(write), chosen.each, chosen.kind))
+    raise SystemExit(broken)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,15 +21,13 @@ class Counted(NoDocuments):
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, ...]] = []
+        self.while_made: Callable[[], object] = lambda: None
 
     def document(self, location: Location, code: str, job: str | None, progress: Note) -> bytes:
         self.asked.append((location.input.name, code))
         progress(3, 9, "memory")
         self.while_made()
         return f'{{"language": "{code}", "memory": {{"peaks": [1]}}, "steps": {{}}}}'.encode()
-
-    def while_made(self) -> None:
-        """What happens while a document is made."""
 
     def comparison(self, baseline: Input, candidate: Input, code: str) -> bytes:
         self.asked.append((baseline.name, candidate.name, code))
@@ -72,7 +70,7 @@ def test_a_page_gets_the_parts_that_it_asks_for(http: TestClient, documents: Cou
 def test_while_a_document_is_made_its_progress_is_told(http: TestClient, documents: Counted) -> None:
     told = []
     address = "/api/v1/runs/b/document-progress"
-    documents.while_made = lambda: told.append(http.get(address).json())  # type: ignore[method-assign]
+    documents.while_made = lambda: told.append(http.get(address).json())
 
     before = http.get(address).json()
     http.get("/api/v1/runs/b/document?parts=steps")

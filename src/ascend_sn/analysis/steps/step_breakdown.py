@@ -11,16 +11,13 @@ from ascend_sn._native.intervals import sweep_windows, union_length
 from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, COPY, NO_STEP, Activity, activities
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed, worked_out_once
+from ascend_sn.analysis.window_rows import WINDOW_TYPES, window_identity
 from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "step_breakdown"]
 
 _TYPES: Final = {
-    "profile_id": "integer",
-    "rank": "integer",
-    "step_id": "integer",
-    "step": "bigint",
-    "scope": "varchar",
+    **WINDOW_TYPES,
     "origin": "varchar",
     "ts_ns": "bigint",
     "window_ns": "bigint",
@@ -88,11 +85,7 @@ def _breakdown(activity: Activity, bubbles: dict[tuple[int, int], int]) -> list[
         step_id = int(windows.step_id[at])
         rows.append(
             {
-                "profile_id": activity.profile_id,
-                "rank": activity.rank,
-                "step_id": None if step_id == NO_STEP else step_id,
-                "step": None if windows.step[at] is np.ma.masked else int(windows.step[at]),
-                "scope": windows.scope[at],
+                **window_identity(activity, at),
                 "origin": windows.origin[at],
                 "ts_ns": start,
                 "window_ns": end - start,

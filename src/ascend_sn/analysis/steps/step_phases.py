@@ -8,9 +8,10 @@ import numpy as np
 from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import subtract, union
-from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, COPY, NO_STEP, PHASES, Activity, activities, grouped
+from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, COPY, PHASES, Activity, activities, grouped
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
+from ascend_sn.analysis.window_rows import WINDOW_TYPES, lengths_within, window_identity
 from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "step_phases"]
@@ -23,11 +24,7 @@ _ON_HOST: Final = ("data", "optimizer", "backward", "forward")
 """Order for host ranges: the autograd thread runs while the caller still stands inside the forward range."""
 
 _TYPES: Final = {
-    "profile_id": "integer",
-    "rank": "integer",
-    "step_id": "integer",
-    "step": "bigint",
-    "scope": "varchar",
+    **WINDOW_TYPES,
     "window_ns": "bigint",
     **{f"{phase}_ns": "bigint" for phase in _PHASES},
 }
@@ -63,39 +60,19 @@ def _phases(activity: Activity, host: dict[str, Intervals]) -> list[dict[str, An
     claimed: Intervals = (np.zeros(0, np.int64), np.zeros(0, np.int64))
     for phase, layer in _layers(activity, host):
         part = subtract(*layer, *claimed)
-        taken[phase] += _within(*part, windows.start, windows.end)
+        taken[phase] += lengths_within(*part, windows.start, windows.end)
         claimed = union(np.concatenate([claimed[0], part[0]]), np.concatenate([claimed[1], part[1]]))
-    taken["other"] += windows.end - windows.start - _within(*claimed, windows.start, windows.end)
+    taken["other"] += windows.end - windows.start - lengths_within(*claimed, windows.start, windows.end)
     rows = []
     for at in range(len(windows)):
-        step_id = int(windows.step_id[at])
         rows.append(
             {
-                "profile_id": activity.profile_id,
-                "rank": activity.rank,
-                "step_id": None if step_id == NO_STEP else step_id,
-                "step": None if windows.step[at] is np.ma.masked else int(windows.step[at]),
-                "scope": windows.scope[at],
+                **window_identity(activity, at),
                 "window_ns": int(windows.end[at] - windows.start[at]),
                 **{f"{phase}_ns": int(taken[phase][at]) for phase in _PHASES},
             }
         )
     return rows
-
-
-def _within(starts: Int64, ends: Int64, lo: Int64, hi: Int64) -> Int64:
-    """How much of each window disjoint intervals in order cover."""
-    if not len(starts):
-        return np.zeros(len(lo), np.int64)
-    before = np.concatenate([[0], np.cumsum(ends - starts)])
-
-    def covered(moment: Int64) -> Int64:
-        at = np.searchsorted(starts, moment, side="right")
-        last = np.maximum(at - 1, 0)
-        rest = np.maximum(ends[last] - np.maximum(moment, starts[last]), 0)
-        return np.where(at > 0, before[at] - rest, 0).astype(np.int64)
-
-    return covered(hi) - covered(lo)
 
 
 def _layers(activity: Activity, host: dict[str, Intervals]) -> list[tuple[str, Intervals]]:
