@@ -73,6 +73,11 @@ export class Controls {
     }, TOLD_MS);
   };
 
+  /** Whether the numbers beside the lanes are older than what is drawn. */
+  get telling(): boolean {
+    return this.#told !== undefined;
+  }
+
   /** Loads lanes and marks; the lanes are shown whatever becomes of the marks. Gives why these could not be read. */
   async load(runs: readonly { id: string; name: string }[]): Promise<unknown> {
     const loaded = await Promise.all(

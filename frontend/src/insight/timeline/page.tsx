@@ -146,7 +146,9 @@ function debugState(controls: Controls, stage: Stage): object {
   const { model, loader, mover } = controls;
   return {
     ...stage.frames,
-    busy: loader.busy || mover.moving || model.selecting.peek() || (model.pick.peek() !== null && model.detail.peek() === null),
+    busy:
+      loader.busy || stage.stale || controls.telling || mover.moving || model.selecting.peek() ||
+      (model.pick.peek() !== null && model.detail.peek() === null),
     span: model.span.peek(),
     places: Object.fromEntries(model.places.peek()),
     pick: model.pick.peek(),

@@ -77,6 +77,11 @@ export class Stage implements Placing {
     );
   }
 
+  /** Whether what is on the screen is older than what is known: a frame is still to come. */
+  get stale(): boolean {
+    return this.#frame !== 0;
+  }
+
   destroy(): void {
     for (const stop of this.#stop) stop();
     cancelAnimationFrame(this.#frame);
