@@ -90,6 +90,45 @@ def test_a_changed_bit_in_a_run_folder_of_yours_is_named(trace: Path, tmp_path: 
     assert part.read_bytes() == changed
 
 
+def test_a_changed_bit_in_the_manifest_of_the_cache_is_noticed_and_the_run_made_anew(
+    trace: Path, tmp_path: Path
+) -> None:
+    cache = tmp_path / "cache"
+    with open_run(trace, cache_dir=cache) as run:
+        manifest = run.path / "manifest.json"
+    whole = manifest.read_bytes()
+    for field in (b'"rank": ', b'"operator": ', b'"mtime_ns": ', b'"tool_version": "'):
+        change_bit(manifest, whole, whole.index(field) + len(field))  # still JSON, of the same types
+
+        with open_run(trace, cache_dir=cache) as run:
+            assert run.sql(QUERY).fetchall() == COUNTED, field
+            assert run.manifest.profiles[0].tables["operator"] == SLICES
+        assert json.loads(manifest.read_bytes())["profiles"] == json.loads(whole)["profiles"]
+
+
+@pytest.mark.parametrize("words", [("analyze",), ("query", "select 1")])
+def test_a_changed_digit_in_the_manifest_of_a_run_folder_of_yours_is_named(
+    trace: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    folder = tmp_path / "run"
+    with open_run(trace, cache_dir=tmp_path / "cache") as run:
+        shutil.copytree(run.path, folder)
+    manifest = folder / "manifest.json"
+    whole = manifest.read_bytes()
+    manifest.write_bytes(whole.replace(b'"operator": 300', b'"operator": 301'))
+    changed = manifest.read_bytes()
+    assert changed != whole
+
+    done = ascend_sn(words[0], folder, *words[1:], "--cache-dir", tmp_path / "cache")
+
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == (
+        f"ascend-sn: {manifest}: the manifest is damaged: its bytes are not those that were written; "
+        "copy the run again or ingest its source again\n"
+    )
+    assert manifest.read_bytes() == changed
+
+
 def change_bit(path: Path, content: bytes, at: int) -> None:
     path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
 

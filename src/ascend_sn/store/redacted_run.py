@@ -20,6 +20,7 @@ from ascend_sn.store.input import Input
 from ascend_sn.store.parquet import quiet
 from ascend_sn.store.redaction import Redactor, of_this_machine
 from ascend_sn.store.run import Run
+from ascend_sn.store.sealed import sealed_object
 
 __all__ = ["learn_run", "redacted_run", "redactor_of", "write_redacted"]
 
@@ -101,7 +102,7 @@ def write_redacted(run: Run, folder: Path, redactor: Redactor) -> None:
         with quiet(duckdb.connect()) as db:
             for table in TABLES:
                 _copy_table(db, table, run.files[table.name], folder, redactor)
-        (folder / MANIFEST_NAME).write_bytes(msgspec.json.encode(_manifest(run, redactor)))
+        (folder / MANIFEST_NAME).write_bytes(sealed_object(msgspec.json.encode(_manifest(run, redactor))))
     except (OSError, duckdb.IOException) as error:
         raise StoreError(folder, f"cannot be written: {str(error).splitlines()[0]}") from error
 

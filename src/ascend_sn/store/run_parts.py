@@ -28,6 +28,7 @@ from ascend_sn.store.fingerprint import READER_VERSION
 from ascend_sn.store.jobs import name_jobs
 from ascend_sn.store.parquet import connected, released, write_parquet
 from ascend_sn.store.reading import row_estimate
+from ascend_sn.store.sealed import sealed_object
 from ascend_sn.store.whole import ASSUMED_PART
 
 __all__ = ["READING", "WHOLE_INPUT", "Written", "finish_run", "link_or_copy", "take_over"]
@@ -102,7 +103,8 @@ def finish_run(
         tables=counts,
         lost=lost,
     )
-    _write_durably(folder / MANIFEST_NAME, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+    described = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+    _write_durably(folder / MANIFEST_NAME, sealed_object(described))
     return manifest
 
 

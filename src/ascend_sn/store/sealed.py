@@ -15,12 +15,15 @@ from typing import Final, TypeVar
 
 import msgspec
 
-__all__ = ["BrokenSealError", "decoded", "read_sealed", "write_sealed"]
+__all__ = ["BrokenSealError", "check_object", "decoded", "read_sealed", "sealed_object", "write_sealed"]
 
 _Held = TypeVar("_Held")
 
 _SEAL: Final = re.compile(rb"\ncrc32 ([0-9a-f]{8})\n\Z")
 _SEAL_BYTES: Final = len(b"\ncrc32 01234567\n")
+_LAST_FIELD: Final = re.compile(rb',\n "crc32": "([0-9a-f]{8})"\n\}\Z')
+_LAST_FIELD_BYTES: Final = len(b',\n "crc32": "01234567"\n}')
+_CHANGED: Final = "its bytes are not those that were written"
 
 
 class BrokenSealError(ValueError):
@@ -60,8 +63,25 @@ def read_sealed(path: Path) -> bytes:
         return held
     data = held[: seal.start()]
     if zlib.crc32(data) != int(seal[1], 16):
-        raise BrokenSealError("its bytes are not those that were written")
+        raise BrokenSealError(_CHANGED)
     return data
+
+
+def sealed_object(data: bytes) -> bytes:
+    """Give a JSON object a last field with the sum of what stands before it, so that it stays JSON for everybody."""
+    before = data.rstrip().removesuffix(b"}").rstrip()
+    return before + b',\n "crc32": "%08x"\n}' % zlib.crc32(before)
+
+
+def check_object(data: bytes) -> None:
+    """Compare a JSON object with its last field; one without it is of an earlier version.
+
+    Raises:
+        BrokenSealError: It is another one than was written.
+    """
+    seal = _LAST_FIELD.search(data, max(len(data) - _LAST_FIELD_BYTES, 0))
+    if seal is not None and zlib.crc32(memoryview(data)[: seal.start()]) != int(seal[1], 16):
+        raise BrokenSealError(_CHANGED)
 
 
 def decoded(path: Path, kind: type[_Held]) -> _Held:

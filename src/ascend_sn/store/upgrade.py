@@ -12,6 +12,8 @@ import msgspec
 
 from ascend_sn.errors import RunVersionError, StoreError
 from ascend_sn.model.manifest import MANIFEST_NAME, RUN_FORMAT, RUN_VERSION, Manifest
+from ascend_sn.store.sealed import BrokenSealError, check_object
+from ascend_sn.store.whole import WAY_OUT
 
 __all__ = ["UPGRADERS", "is_run_folder", "load_manifest"]
 
@@ -43,8 +45,11 @@ def load_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST_NAME
     try:
         data = path.read_bytes()
+        check_object(data)
     except OSError as error:
         raise StoreError(path, f"the manifest cannot be read: {error.strerror}") from error
+    except BrokenSealError as error:
+        raise StoreError(path, f"the manifest is damaged: {error}; {WAY_OUT}") from error
     # That of many ranks has megabytes: one of today is read once.
     with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         manifest = msgspec.json.decode(data, type=Manifest)

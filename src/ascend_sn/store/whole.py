@@ -11,13 +11,13 @@ from typing import Final
 from ascend_sn.errors import StoreError
 from ascend_sn.model.manifest import Manifest, ManifestProfile
 
-__all__ = ["ASSUMED_PART", "SUMMED_BYTES", "check_sums", "check_tables_path", "check_whole", "sum_of"]
+__all__ = ["ASSUMED_PART", "SUMMED_BYTES", "WAY_OUT", "check_sums", "check_tables_path", "check_whole", "sum_of"]
 
 ASSUMED_PART: Final = "part-assumed.parquet"
 """Damage that is noted beside what a reader noted."""
 
 _MAGIC: Final = b"PAR1"
-_DAMAGED: Final = "copy the run again or ingest its source again"
+WAY_OUT: Final = "copy the run again or ingest its source again"
 SUMMED_BYTES: Final = 256 << 20
 """Bytes of tables that are summed at an opening, some 2 GB a second; of a larger run the first tables."""
 
@@ -47,7 +47,7 @@ def check_whole(folder: Path, manifest: Manifest) -> None:
             place = folder / table / f"profile={profile.profile_id}"
             parts = sorted(place.glob("part-*.parquet"))
             if not parts:
-                raise StoreError(place, f"missing in the run folder; {_DAMAGED}")
+                raise StoreError(place, f"missing in the run folder; {WAY_OUT}")
             for part in parts:
                 _check_part(part)
 
@@ -87,12 +87,12 @@ def check_sums(files: Mapping[str, Sequence[Path]], profiles: Sequence[ManifestP
             except OSError as error:
                 raise StoreError(part, f"cannot be read: {error.strerror}") from error
             if found != expected:
-                raise StoreError(part, f"its bytes are not those that were written; {_DAMAGED}")
+                raise StoreError(part, f"its bytes are not those that were written; {WAY_OUT}")
 
 
 def _check_file(part: Path) -> None:
     if not part.is_file():  # a pipe would be waited for
-        raise StoreError(part, f"is no file; {_DAMAGED}")
+        raise StoreError(part, f"is no file; {WAY_OUT}")
 
 
 def _check_part(part: Path) -> None:
@@ -105,4 +105,4 @@ def _check_part(part: Path) -> None:
     except OSError as error:
         raise StoreError(part, f"cannot be read: {error.strerror}") from error
     if start != _MAGIC or end != _MAGIC:
-        raise StoreError(part, f"cut or damaged; {_DAMAGED}")
+        raise StoreError(part, f"cut or damaged; {WAY_OUT}")

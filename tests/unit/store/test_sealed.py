@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import zlib
 from pathlib import Path
 
 import pytest
 
-from ascend_sn.store.sealed import BrokenSealError, decoded, read_sealed, write_sealed
+from ascend_sn.store.sealed import BrokenSealError, check_object, decoded, read_sealed, sealed_object, write_sealed
 
 HELD = b'{"dur_ns":[120,480]}'
 
@@ -51,3 +53,30 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
     with pytest.raises(BrokenSealError, match="no file"):
         read_sealed(tmp_path / "kept")
+
+
+@pytest.mark.parametrize("written", [HELD, b'{\n "dur_ns": [\n  120,\n  480\n ]\n}\n'])
+def test_an_object_gets_the_sum_of_what_stands_before_it_and_stays_json(written: bytes) -> None:
+    sealed = sealed_object(written)
+
+    check_object(sealed)
+    before = sealed[: sealed.index(b',\n "crc32"')]
+    assert json.loads(sealed) == {"dur_ns": [120, 480], "crc32": f"{zlib.crc32(before):08x}"}
+
+
+def test_a_changed_bit_of_an_object_is_noticed_or_leaves_what_it_says() -> None:
+    sealed = sealed_object(HELD)
+    end = sealed.index(b"]")
+    for at in range(len(sealed)):
+        for bit in range(8):
+            changed = sealed[:at] + bytes([sealed[at] ^ (1 << bit)]) + sealed[at + 1 :]
+            try:
+                check_object(changed)
+            except BrokenSealError:
+                continue
+            assert changed[: end + 1] == sealed[: end + 1]
+
+
+def test_an_object_of_an_earlier_version_has_no_sum() -> None:
+    check_object(HELD)
+    check_object(b"")
