@@ -6,8 +6,9 @@ import csv
 import io
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from itertools import count
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ascend_sn.formats.csv_dialect import Dialect, column_key, dialect_of, in_other_units, in_unit
 from ascend_sn.model.ledger import DamageEntry, Ledger
 from ascend_sn.model.rows import Int64, Nullable, Text
 from ascend_sn.model.units import decimal_text_to_int, reals
@@ -29,12 +31,14 @@ class _Origin(msgspec.Struct, frozen=True, eq=False):
 
     path: Path
     file: str
+    dialect: Dialect
     records: Int64
+    lost_count: int
     ledger: Ledger
     told: dict[str, DamageEntry]
 
     def place(self, row: int) -> str:
-        return f"line {_line_of(self.path, int(self.records[row]))}"
+        return f"line {_line_of(self.path, self.dialect, int(self.records[row]))}"
 
 
 class _Column(tuple[str, ...]):
@@ -85,17 +89,30 @@ class CsvColumns(msgspec.Struct, frozen=True, eq=False):
         """The number of each row among the file's records."""
         return self.origin.records
 
+    @property
+    def lost_count(self) -> int:
+        """How many rows of the file were left out while it was read."""
+        return self.origin.lost_count
+
     def get(self, *names: str) -> Cells | None:
-        """Return the first column of these names that the file has (names change between versions)."""
-        for name in names:
-            found = self.columns.get(name)
-            if found is not None:
-                return found
-        return None
+        """Return the first column of these names that the file has (names change between versions).
+
+        Failing that, one whose name differs in blanks and capitals only, then one in another unit, converted.
+        """
+        name, factor = self._named(names)
+        if name is None:
+            return None
+        cells = self.columns[name]
+        return cells if factor is None else self._column(name, in_unit(_plain_numbers(cells), factor))
+
+    def numbers(self, *names: str) -> Cells | None:
+        """Return a column as `get` does, its numbers written plainly: no grouped digits, a decimal point."""
+        cells = self.get(*names)
+        return None if cells is None else _plain_numbers(cells)
 
     def name_of(self, *names: str) -> str:
         """Return the first of these names that the file has, else the first."""
-        return next((name for name in names if name in self.columns), names[0])
+        return self._named(names)[0] or names[0]
 
     def times(self, ledger: Ledger, *names: str) -> Nullable | None:
         """Return a column of absolute times in nanoseconds; those in scientific notation go to the ledger."""
@@ -119,10 +136,29 @@ class CsvColumns(msgspec.Struct, frozen=True, eq=False):
 
     def renamed(self, names: Mapping[str, str], **missing: str) -> CsvColumns:
         """Return the columns that are named, under other names; where one is missing, one of equal cells."""
-        columns = {names[name]: cells for name, cells in self.columns.items() if name in names}
+        columns = {ours: cells for name, ours in names.items() if (cells := self.get(name)) is not None}
         for name, cell in missing.items():
             columns.setdefault(name, [cell] * len(self))
         return _knowing(self.origin, columns)
+
+    def _named(self, names: Sequence[str]) -> tuple[str | None, Decimal | None]:
+        """Return the header of the first of these columns, and the factor to the unit asked for if it has another."""
+        for name in names:
+            if name in self.columns:
+                return name, None
+        spelled = {column_key(name): name for name in self.columns}
+        keys = [column_key(name) for name in names]
+        for key in keys:
+            if key in spelled:
+                return spelled[key], None
+        for key in keys:
+            for other, factor in in_other_units(key).items():
+                if other in spelled:
+                    return spelled[other], factor
+        return None, None
+
+    def _column(self, name: str, cells: Iterable[str]) -> Cells:
+        return _knowing(self.origin, {name: tuple(cells)}).columns[name]
 
     def place(self, row: int) -> str:
         """Return where a row stands: the line of the file in which it ends."""
@@ -148,8 +184,9 @@ class CsvColumns(msgspec.Struct, frozen=True, eq=False):
 def read_csv_columns(path: Path, file: str, ledger: Ledger, required: Sequence[str] = ()) -> CsvColumns | None:
     """Read a CSV file; its first line names the columns.
 
-    Byte order mark, any line ends, quoted line feeds, and blank lines are accepted. Rows of another width
-    than the header (a cut last line, for instance) are left out and counted.
+    Byte order mark, any line ends, quoted line feeds, blank lines, and the dialects of spreadsheets are accepted.
+    Rows of another width than the header (a cut last line, for instance) are left out and counted; blank cells
+    beyond it are none.
 
     Args:
         path: The file.
@@ -165,32 +202,36 @@ def read_csv_columns(path: Path, file: str, ledger: Ledger, required: Sequence[s
     except OSError as error:
         ledger.add(file, "unreadable_file", example=error.strerror or str(error))
         return None
-    text = _decoded(data)
+    dialect = dialect_of(data)
+    text = _decoded(data, dialect)
     damaged_text = text is None
     if text is None:
-        text = data.decode("utf-8-sig", errors="replace")
-    header, rows, failure = _records(text)
+        text = data.decode(dialect.encoding, errors="replace")
+    header, rows, failure = _records(text, dialect)
     if not header or not any(name.strip() for name in header):
         ledger.add(file, "empty_file")
         return None
     names = [name.strip() for name in header]
-    absent = [name for name in required if name not in names]
-    if absent:
-        ledger.add(file, "unknown_header", place="line 1", example=f"no column {absent[0]!r}")
-        return None
     if failure:
-        ledger.add(file, "csv_syntax", place=f"line {_line_of(path, len(rows)) + 1}", example=failure)
-    records = np.arange(1, len(rows) + 1, dtype=np.int64)
+        place = f"line {_line_of(path, dialect, len(rows)) + 1}"
+        ledger.add(file, "csv_syntax", place=place, example=failure)
+    read_count = len(rows)
+    records = np.arange(1, read_count + 1, dtype=np.int64)
     wrong = np.flatnonzero(np.fromiter(map(len, rows), np.int64, len(rows)) != len(names))
     if len(wrong):
-        rows, records = _of_width(path, len(names), rows, wrong, file, ledger)
+        rows, records = _of_width(_Origin(path, file, dialect, records, 0, ledger, {}), len(names), rows, wrong)
     cells: list[Cells] = list(zip(*rows, strict=True)) if rows else [() for _ in names]
     columns: dict[str, Cells] = {}
     for name, column in zip(names, cells, strict=True):
         columns.setdefault(name, column)
     if damaged_text and rows:
         _count_damaged_text([*columns, *(cell for column in columns.values() for cell in column)], file, ledger)
-    return _knowing(_Origin(path, file, records, ledger, {}), columns)
+    table = _knowing(_Origin(path, file, dialect, records, read_count - len(records), ledger, {}), columns)
+    absent = next((name for name in required if table.get(name) is None), None)
+    if absent is not None:
+        ledger.add(file, "unknown_header", place="line 1", example=f"no column {absent!r}")
+        return None
+    return table
 
 
 def _knowing(origin: _Origin, columns: Mapping[str, Cells]) -> CsvColumns:
@@ -227,14 +268,15 @@ def float_cells(cells: Cells | None, factor: float = 1.0) -> Nullable | None:
     """Return decimal cells times a factor as float64, never absolute times; absent or unreadable ones are null."""
     if cells is None:
         return None
-    known = [_NAN if cell in _ABSENT_SET else cell for cell in cells]
+    plain = _plain_numbers(cells)
+    known = [_NAN if cell in _ABSENT_SET else cell for cell in plain]
     together = "".join(known)
     try:
         if not together.isascii() or "_" in together:
             raise ValueError("digits of another script, or grouped ones")
         values = np.fromiter(map(float, known), np.float64, len(known))
     except ValueError:
-        found = reals(cells)
+        found = reals(plain)
         values = np.where(found.valid, found.values, np.nan)
     with np.errstate(over="ignore", invalid="ignore"):
         values = values * factor
@@ -255,14 +297,22 @@ def size_cells(cells: Cells | None, factor: int) -> Nullable | None:
 
 def _scaled(cells: Cells, scale_digits: int) -> Nullable:
     """Return decimal cells times 10**scale_digits: digit by digit over all rows, what is odd one by one."""
-    values, plain = _plain_decimals(cells, scale_digits)
+    texts = _plain_numbers(cells)
+    values, plain = _plain_decimals(texts, scale_digits)
     valid = plain.copy()
     for i in np.flatnonzero(~plain).tolist():
-        number = decimal_text_to_int(cells[i], scale_digits)
+        number = decimal_text_to_int(texts[i], scale_digits)
         if number is not None:
             values[i], valid[i] = number, True
     _tell_unreadable(cells, valid)
     return Nullable(values, valid)
+
+
+def _plain_numbers(cells: Cells) -> Cells:
+    """Return cells with grouped digits or decimal commas as plain numbers, as the dialect of their file has it."""
+    if not isinstance(cells, _Column) or "," not in "".join(cells):
+        return cells
+    return [cells.origin.dialect.plain_number(cell.strip(_STRIPPED)) for cell in cells]
 
 
 def _tell_unreadable(cells: Cells, valid: npt.NDArray[np.bool_]) -> None:
@@ -306,9 +356,9 @@ def _plain_decimals(cells: Cells, scale_digits: int) -> tuple[Int64, npt.NDArray
     return values * 10 ** np.where(plain, scale_digits - fraction, 0), plain
 
 
-def _decoded(data: bytes) -> str | None:
+def _decoded(data: bytes, dialect: Dialect) -> str | None:
     try:
-        return data.decode("utf-8-sig")
+        return data.decode(dialect.encoding)
     except UnicodeDecodeError:
         return None
 
@@ -323,12 +373,12 @@ def _any_field_size() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _records(text: str) -> tuple[list[str], list[list[str]], str]:
+def _records(text: str, dialect: Dialect) -> tuple[list[str], list[list[str]], str]:
     """Return header, rows and what the parser failed on; blank lines are no records."""
     rows: list[list[str]] = []
     failure = ""
     with _any_field_size():
-        reader = csv.reader(io.StringIO(text, newline=""))
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=dialect.delimiter)
         try:
             rows.extend(reader)
         except csv.Error as error:
@@ -337,11 +387,11 @@ def _records(text: str) -> tuple[list[str], list[list[str]], str]:
     return (rows[0], rows[1:], failure) if rows else ([], [], failure)
 
 
-def _line_of(path: Path, record: int) -> int:
+def _line_of(path: Path, dialect: Dialect, record: int) -> int:
     """Return the line in which a record ends (0 is the header); asked for damage only, so the file is read again."""
     seen = -1
-    with _any_field_size(), path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-        reader = csv.reader(file)
+    with _any_field_size(), path.open(newline="", encoding=dialect.encoding, errors="replace") as file:
+        reader = csv.reader(file, delimiter=dialect.delimiter)
         for row in reader:
             seen += len(row) > 1 or bool(row and row[0].strip())
             if seen == record:
@@ -349,14 +399,19 @@ def _line_of(path: Path, record: int) -> int:
     return 0
 
 
-def _of_width(
-    path: Path, width: int, rows: list[list[str]], wrong: Int64, file: str, ledger: Ledger
-) -> tuple[list[list[str]], Int64]:
-    first = int(wrong[0])
-    example = f"{len(rows[first])} cells, not {width}: {','.join(rows[first])}"
-    ledger.add(file, "row_width", place=f"line {_line_of(path, first + 1)}", count=len(wrong), example=example)
+def _of_width(origin: _Origin, width: int, rows: list[list[str]], wrong: Int64) -> tuple[list[list[str]], Int64]:
+    """Return the rows of the header's width and their records; a row that is wider by blank cells only has it."""
     fits = np.ones(len(rows), np.bool_)
-    fits[wrong] = False
+    for i in wrong.tolist():
+        if len(rows[i]) > width and not any(cell.strip() for cell in rows[i][width:]):
+            rows[i] = rows[i][:width]
+        else:
+            fits[i] = False
+    others = np.flatnonzero(~fits)
+    if len(others):
+        first = int(others[0])
+        example = f"{len(rows[first])} cells, not {width}: {','.join(rows[first])}"
+        origin.ledger.add(origin.file, "row_width", place=origin.place(first), count=len(others), example=example)
     fitting = np.flatnonzero(fits)
     return [rows[i] for i in fitting.tolist()], fitting + 1
 

@@ -182,3 +182,54 @@ def test_columns_are_let_go_of_without_a_search_for_garbage(tmp_path: Path) -> N
         assert not [held for held in gc.get_objects() if isinstance(held, CsvColumns)]
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"Start (us);Duration(us)\n1000,5;2.000,25\n",
+        b"start(us)\tDURATION(us)\n1000.5\t2,000.25\n",
+        b'Start(us),Duration(us)\n"1,000.5","2,000.25"\n',
+        b"Start(ms),Duration(ns)\n1.0005,2000250\n",
+        "Start(us),Duration(us)\n1000.5,2000.25\n".encode("utf-16"),
+        b"Start(us),Duration(us)\n1000.5,2000.25,,\n",
+    ],
+    ids=["semicolons", "tabs", "thousands", "units", "utf-16", "blank cells beyond"],
+)
+def test_the_dialects_of_spreadsheets_and_other_exporters(tmp_path: Path, content: bytes) -> None:
+    path, ledger = tmp_path / "table.csv", Ledger()
+    path.write_bytes(content)
+
+    table = read_csv_columns(path, "table.csv", ledger, required=("Start(us)", "Duration(us)"))
+
+    assert table is not None
+    assert plain(table.times(ledger, "Start(us)")) == [1_000_500]
+    assert plain(ns_cells(table.get("Duration(us)"))) == [2_000_250]
+    assert plain(float_cells(table.get("Duration(us)"))) == [2000.25]
+    assert [float(cell) for cell in table.numbers("Duration(us)") or ()] == [2000.25]
+    assert not ledger.entries
+
+
+def test_a_comma_that_groups_no_thousands_is_no_number(tmp_path: Path) -> None:
+    table, ledger = read(tmp_path, b'A(us),B\n"2,00",x\n"12,34,567",y\n')
+
+    assert table is not None
+    assert plain(ns_cells(table.get("A(us)"))) == [None, None]
+    (entry,) = ledger.entries
+    assert (entry.kind, entry.place, entry.count) == ("unreadable_cell", "line 2", 2)
+
+
+def test_sizes_in_another_unit_are_binary(tmp_path: Path) -> None:
+    table, _ = read(tmp_path, b"Size(MB)\n1.5\n")
+
+    assert table is not None
+    assert plain(size_cells(table.get("Size(KB)"), 1024)) == [1_572_864]
+
+
+def test_a_place_in_a_file_of_another_dialect(tmp_path: Path) -> None:
+    table, ledger = read(tmp_path, "A;B\n1;2\n3\n".encode("utf-16"))
+
+    assert table is not None
+    assert table.lost_count == 1
+    (entry,) = ledger.entries
+    assert (entry.kind, entry.place) == ("row_width", "line 3")

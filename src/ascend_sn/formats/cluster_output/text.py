@@ -29,7 +29,7 @@ def read_step_trace(path: Path, file: str, ledger: Ledger, into: ClusterFigures)
         into.damaged["metric"] = f"{file} could not be read"
         return
     bad = 0
-    for row, (type_, index) in enumerate(zip(table.columns["Type"], table.columns["Index"], strict=True)):
+    for row, (type_, index) in enumerate(zip(table.get("Type") or (), table.get("Index") or (), strict=True)):
         if type_.strip() != _RANK_ROW:
             continue
         rank = rank_of(index)
@@ -120,7 +120,7 @@ def _add_row(table: CsvColumns, row: int, rank: int, into: ClusterFigures) -> in
     step = None if steps is None else decimal_text_to_int(steps[row], 0)
     bad = 0
     for column in STEP_TRACE_COLUMNS.values():
-        cells = table.get(column)
+        cells = table.numbers(column)
         if cells is None:
             continue
         value = step_trace_value(cells[row])

@@ -42,7 +42,7 @@ def read_dataset(path: Path, file: str, ledger: Ledger) -> Rows | None:
         return None
     labels = [
         f"{DATASET_METRIC}{operation.strip()}.{stage.strip()}"
-        for operation, stage in zip(table.columns["Operation"], table.columns["Stage"], strict=True)
+        for operation, stage in zip(table.get("Operation") or (), table.get("Stage") or (), strict=True)
     ]
     rows: list[tuple[str, float]] = []
     for what, cells in (

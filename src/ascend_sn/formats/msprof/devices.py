@@ -67,6 +67,7 @@ def joined_details(parts: Sequence[KernelDetails]) -> KernelDetails | None:
         metrics=concatenate(KERNEL_METRIC, metrics),
         step=_joined([part.step for part in parts]),
         task=_joined([part.task for part in parts]),
+        lost_count=sum(part.lost_count for part in parts),
     )
 
 
@@ -81,6 +82,7 @@ def chosen_details(details: KernelDetails, index: Int64) -> KernelDetails:
         metrics=metrics,
         step=_chosen(details.step, index),
         task=_chosen(details.task, index),
+        lost_count=details.lost_count,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from ascend_sn.formats.csv_columns import read_csv_columns
@@ -66,7 +67,7 @@ def _classified(details: KernelDetails) -> KernelDetails:
     named = combined(name, core, lambda own, type_: type_ if own in ("N/A", "", None) else own)
     cores = core.mapped(lambda type_: CORE_OF_TASK.get(type_, type_) if is_core_task(type_) else None)
     kernels = kernels.replace(kind=kind, name=named, core_type=cores)
-    return KernelDetails(kernels, details.metrics, details.step, details.task)
+    return msgspec.structs.replace(details, kernels=kernels)
 
 
 def _kind(name: str | None, type_: str | None) -> str:

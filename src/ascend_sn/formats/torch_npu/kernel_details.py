@@ -51,12 +51,14 @@ class KernelDetails(msgspec.Struct, frozen=True, eq=False):
         metrics: Rows of `kernel_metric`.
         step: Step number that the exporter gave each row.
         task: Task id on the device, to match the trace.
+        lost_count: Rows of the file that could not be read.
     """
 
     kernels: Rows
     metrics: Rows
     step: Nullable
     task: Nullable
+    lost_count: int = 0
 
 
 def read_kernel_details(path: Path, file: str, ledger: Ledger) -> KernelDetails | None:
@@ -86,6 +88,7 @@ def kernel_details_of(table: CsvColumns, ledger: Ledger) -> KernelDetails | None
         metrics=_metrics(table, kernels),
         step=integer_cells(table.get("Step Id")) or _unknown(length),
         task=integer_cells(table.get("Task ID")) or _unknown(length),
+        lost_count=table.lost_count + int((~usable).sum()),
     )
 
 

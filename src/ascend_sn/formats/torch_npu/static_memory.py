@@ -33,7 +33,7 @@ def static_memory_rows(table: CsvColumns, ledger: Ledger) -> Rows:
 
     The row TOTAL states the memory of the whole graph; its range says nothing.
     """
-    column = next((name for name in _SIZES if name in table.columns), None)
+    column = next((name for name in _SIZES if table.get(name) is not None), None)
     if column is None:
         ledger.add(table.file, "unknown_header", place="line 1", example="no column 'Size(KB)'")
         return conform(STATIC_MEMORY, 0)

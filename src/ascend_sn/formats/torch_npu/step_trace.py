@@ -50,12 +50,12 @@ def step_trace_from_csv(path: Path, file: str, ledger: Ledger) -> Rows | None:
     devices = table.get("Device_id")
     rows: list[tuple[str, int | None, float]] = []
     bad = 0
+    columns = {column: table.numbers(column) for column in STEP_TRACE_COLUMNS.values()}
     for i, step in enumerate(steps):
         # Several devices of one process give several rows; the name then says which.
         several = devices is not None and len(set(devices)) > 1
         suffix = f"@{devices[i].strip()}" if several and devices is not None else ""
-        for column in STEP_TRACE_COLUMNS.values():
-            cells = table.get(column)
+        for column, cells in columns.items():
             if cells is None:
                 continue
             value = step_trace_value(cells[i])

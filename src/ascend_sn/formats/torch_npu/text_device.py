@@ -94,7 +94,7 @@ def join_device(details: KernelDetails | None, trace: TraceDevice, calls: Rows) 
     parts = np.flatnonzero(unmatched & (op_at >= 0))
     rest = np.flatnonzero(unmatched & (op_at < 0))
     kernels = concatenate(
-        KERNEL, [own, _op_kernels(trace.ops, new_ops), _task_kernels(trace, rest, calls, details is not None)]
+        KERNEL, [own, _op_kernels(trace.ops, new_ops), _task_kernels(trace, rest, calls, _lists_all(details))]
     )
     kernel_of_op = np.full(len(trace.ops.ts), -1, np.int64)
     kernel_of_op[op_of[op_of >= 0]] = np.flatnonzero(op_of >= 0)
@@ -110,6 +110,11 @@ def join_device(details: KernelDetails | None, trace: TraceDevice, calls: Rows) 
         comm_tasks=comm_tasks,
         plane=plane,
     )
+
+
+def _lists_all(details: KernelDetails | None) -> bool:
+    """Whether the kernels are those of kernel_details.csv; not where rows were lost, or none was written."""
+    return details is not None and len(details.kernels) > 0 and not details.lost_count
 
 
 def _with_links(csv: Rows, task_of: Int64, tasks: DeviceEvents, op_of: Int64, ops: DeviceEvents) -> Rows:
@@ -140,12 +145,12 @@ def _op_kernels(ops: DeviceEvents, index: Int64) -> Rows:
     )
 
 
-def _task_kernels(trace: TraceDevice, index: Int64, calls: Rows, has_details: bool) -> Rows:
+def _task_kernels(trace: TraceDevice, index: Int64, calls: Rows, lists_all: bool) -> Rows:
     """Kernels out of tasks that kernel_details.csv does not hold: copies, waits, records, marks."""
     tasks = trace.tasks
     names, types = tasks.name.take(index), tasks.type.take(index)
     on_core = types.where(is_core_task)
-    kind = combined(names, types, lambda name, type_: _kind(name or "", type_ or "", has_details))
+    kind = combined(names, types, lambda name, type_: _kind(name or "", type_ or "", lists_all))
     call = Nullable(tasks.call.values[index], tasks.call.valid[index] & kind.matches(["copy"]))
     recorded = trace.events.argument_text("memcpy direction", tasks.index[index]).mapped(_direction)
     return conform(
@@ -160,9 +165,9 @@ def _task_kernels(trace: TraceDevice, index: Int64, calls: Rows, has_details: bo
     )
 
 
-def _kind(name: str, type_: str, has_details: bool) -> str:
-    """Without kernel_details.csv, what ran on a core is a kernel; with it, its rows are the kernels."""
-    if has_details or not is_core_task(type_):
+def _kind(name: str, type_: str, lists_all: bool) -> str:
+    """Where kernel_details.csv lists all kernels, its rows are they; else what ran on a core is one too."""
+    if lists_all or not is_core_task(type_):
         return task_kind(name, type_)
     return "fused" if is_fused(name) else "compute"
 

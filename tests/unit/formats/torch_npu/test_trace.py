@@ -330,6 +330,25 @@ def test_kernel_rows_and_tasks_are_matched_one_to_one(tmp_path: Path) -> None:
     assert [row["host_call_id"] for row in found] == [1, 0, 2, 3]
 
 
+@pytest.mark.parametrize("left", ["", "Add,AI_VECTOR_CORE,add,{start},0.005\nAdd,AI_VE"], ids=["no rows", "a cut row"])
+def test_kernels_of_which_kernel_details_lost_the_rows_are_kernels(tmp_path: Path, left: str) -> None:
+    header = "Type,Accelerator Core,Name,Start Time(us),Duration(us)\n"
+    (tmp_path / "kernel_details.csv").write_text(header + left.format(start=us(100)))
+    capture = run_of(
+        tmp_path,
+        task("add", 100, 5, 1),
+        task("mm", 200, 7, 2),
+        task("EVENT_WAIT", 300, 5, 3, kind="EVENT_WAIT_SQE"),
+        PROCESSES,
+    )
+
+    assert [(row["name"], row["kind"], row["dur_ns"]) for row in rows(capture, "kernel")] == [
+        ("add", "compute", 5),
+        ("mm", "compute", 7),
+        ("EVENT_WAIT", "sync", 5),
+    ]
+
+
 def test_counters_in_base_units(tmp_path: Path) -> None:
     capture = run_of(
         tmp_path,
