@@ -21,10 +21,8 @@ __all__ = [
     "NS_PER_MS",
     "NS_PER_US",
     "decimal_text_to_int",
-    "integers",
-    "microsecond_text_to_ns",
     "reals",
-    "scaled_integers",
+    "scaled",
 ]
 
 NS_PER_US: Final = 1_000
@@ -60,23 +58,7 @@ def decimal_text_to_int(text: str, scale_digits: int) -> int | None:
             number = int(whole + fraction[:scale_digits]) + (fraction[scale_digits] >= "5")
         return number if number < _INT64_LIMIT else None
     exact = _decimal(text)
-    return None if exact is None else _scaled(exact, 10**scale_digits)
-
-
-def microsecond_text_to_ns(texts: Iterable[str | None]) -> Nullable:
-    """Convert decimal microsecond texts to int64 ns, exactly; absent or unreadable ones are null."""
-    return _converted(texts, 3)
-
-
-def integers(texts: Iterable[str | None]) -> Nullable:
-    """Convert integer texts; absent or unreadable ones are null."""
-    return _converted(texts, 0)
-
-
-def scaled_integers(texts: Iterable[str | None], factor: int) -> Nullable:
-    """Convert decimal texts times an integer `factor` (such as bytes per MiB), rounded to the nearest."""
-    decimals = [_decimal(text) for text in texts]
-    return _column([None if number is None else _scaled(number, factor) for number in decimals])
+    return None if exact is None else scaled(exact, 10**scale_digits)
 
 
 def reals(texts: Iterable[str | None]) -> Nullable:
@@ -86,16 +68,8 @@ def reals(texts: Iterable[str | None]) -> Nullable:
     return Nullable(values, np.array([number is not None for number in numbers], np.bool_))
 
 
-def _converted(texts: Iterable[str | None], scale_digits: int) -> Nullable:
-    return _column([None if text is None else decimal_text_to_int(text, scale_digits) for text in texts])
-
-
-def _column(numbers: list[int | None]) -> Nullable:
-    values = np.array([0 if number is None else number for number in numbers], np.int64)
-    return Nullable(values, np.array([number is not None for number in numbers], np.bool_))
-
-
-def _scaled(number: Decimal, factor: int) -> int | None:
+def scaled(number: Decimal, factor: int) -> int | None:
+    """Return a number times a factor, rounded half away from zero; None outside int64."""
     # Looked at before it is multiplied: a cell such as 1e999999 must not become a number of a million digits.
     if number.adjusted() >= _INT64_DIGITS:
         return None

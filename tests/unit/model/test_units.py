@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from ascend_sn.model import units
-from ascend_sn.model.units import (
-    decimal_text_to_int,
-    integers,
-    microsecond_text_to_ns,
-    reals,
-    scaled_integers,
-)
+from ascend_sn.model.units import decimal_text_to_int, reals, scaled
 
 
 @pytest.mark.parametrize(
@@ -71,20 +64,6 @@ def test_numbers_outside_int64_are_absent(text: str, number: int | None) -> None
     assert decimal_text_to_int(text, 0) == number
 
 
-def test_a_column_keeps_its_holes() -> None:
-    column = microsecond_text_to_ns(["1.5", None, "N/A", "2\t"])
-
-    assert column.values[column.valid].tolist() == [1_500, 2_000]
-    assert column.valid.tolist() == [True, False, False, True]
-    assert column.values.dtype == np.int64
-
-
-def test_integers_and_an_empty_column() -> None:
-    assert integers(["3", " 4 "]).values.tolist() == [3, 4]
-    assert len(integers([])) == 0
-    assert integers([]).values.dtype == np.int64
-
-
 @pytest.mark.parametrize(
     ("text", "factor", "count"),
     [
@@ -95,17 +74,12 @@ def test_integers_and_an_empty_column() -> None:
     ],
 )
 def test_sizes_are_scaled_to_the_nearest_byte(text: str, factor: int, count: int) -> None:
-    column = scaled_integers([text, None, "N/A"], factor)
-
-    assert column.values[0] == count
-    assert column.valid.tolist() == [True, False, False]
+    assert scaled(Decimal(text), factor) == count
 
 
-def test_sizes_outside_int64_are_absent() -> None:
-    column = scaled_integers(["1e30", "9007199254740992", "1e999999999", "-1"], units.BYTES_PER_KIB)
-
-    assert column.valid.tolist() == [False, False, False, True]
-    assert column.values[3] == -1024
+@pytest.mark.parametrize("text", ["1e30", "9007199254740992", "1e999990", "1e999999999"])
+def test_sizes_outside_int64_are_absent(text: str) -> None:
+    assert scaled(Decimal(text), units.BYTES_PER_KIB) is None
 
 
 def test_reals_accept_ratios_and_refuse_what_is_not_finite() -> None:

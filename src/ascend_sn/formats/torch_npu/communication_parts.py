@@ -15,6 +15,7 @@ from ascend_sn.errors import JsonTextError
 from ascend_sn.formats.json_text import decimal_object
 from ascend_sn.formats.sqlite_columns import Database
 from ascend_sn.formats.torch_npu.limits import rank_of, whole
+from ascend_sn.model import units
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Int64, Nullable, Rows, Text
 from ascend_sn.model.units import BYTES_PER_MB, NS_PER_MS, NS_PER_US
@@ -295,14 +296,19 @@ def _traffic(transport: str, size_mb: Any, time_ms: Any) -> Traffic | None:
 
 
 def scaled(value: Any, factor: int) -> int:
-    """Return a number times a factor, rounded; floats of a database by their shortest decimal form."""
+    """Return a number times a factor, rounded; floats of a database by their shortest decimal form.
+
+    Raises:
+        TypeError: It is no number.
+        ValueError: The product is outside int64.
+        ArithmeticError: It is not finite.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise TypeError(f"not a number: {value!r}")
-    number = value if isinstance(value, int | Decimal) else Decimal(repr(value))
-    scaled = int((Decimal(number) * factor).to_integral_value())
-    if not -(1 << 63) <= scaled < 1 << 63:
+    number = units.scaled(Decimal(repr(value)) if isinstance(value, float) else Decimal(value), factor)
+    if number is None:
         raise ValueError("outside int64")
-    return scaled
+    return number
 
 
 def _moves_between_chips(name: Text, transport: Text, size: Nullable) -> np.ndarray[Any, np.dtype[np.bool_]]:

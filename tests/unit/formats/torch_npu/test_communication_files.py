@@ -62,6 +62,27 @@ def part(name: str, start: int = 0, transit: int = 3, wait: int = 2, moved: int 
     return OpParts(name, group, 5, start, 10, transit, wait, 1, traffic)
 
 
+def test_times_are_rounded_as_in_the_text_files(tmp_path: Path) -> None:
+    entry = {"Communication Time Info": time_info(0.0000025, 0.0000035), "Communication Bandwidth Info": {}}
+    path = write(tmp_path, {"step1": {"collective": {"hcom_allReduce__1_0_1@7": entry}}})
+
+    (found,) = parts_from_json(path, "communication.json", Ledger())
+
+    assert (found.transit_ns, found.wait_ns) == (3, 4)  # 2.5 and 3.5 ns
+
+
+def test_a_number_of_a_million_digits_is_left_out_and_not_worked_out(tmp_path: Path) -> None:
+    times = json.dumps(time_info(1, 1)).replace("10.0", "1e999990", 1)
+    path = write(
+        tmp_path,
+        f'{{"step1": {{"collective": {{"hcom_allReduce__1_0_1@7": {{"Communication Time Info": {times}}}}}}}}}',
+    )
+    ledger = Ledger()
+
+    assert parts_from_json(path, "communication.json", ledger) == []
+    assert [(entry.kind, entry.count) for entry in ledger.entries] == [("unreadable_entry", 1)]
+
+
 def test_times_keep_every_nanosecond(tmp_path: Path) -> None:
     path = write(
         tmp_path,
