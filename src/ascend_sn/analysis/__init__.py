@@ -84,69 +84,8 @@ from ascend_sn.analysis.steps import (
 from ascend_sn.errors import NotCollectedError, UnknownNameError
 from ascend_sn.store import Run
 
-ANALYSES: tuple[Analysis, ...] = (
-    _data_quality.QUALITY,
-    _data_quality.DATA_SCORE,
-    _rank_presence.ANALYSIS,
-    _capture_differences.ANALYSIS,
-    _clock_offsets.ANALYSIS,
-    _step_breakdown.ANALYSIS,
-    _exported_steps.ANALYSIS,
-    _step_phases.ANALYSIS,
-    _input_pipeline.ANALYSIS,
-    _kernel_statistics.ANALYSIS,
-    _kernel_shapes.ANALYSIS,
-    _operator_statistics.ANALYSIS,
-    _collective_parts.ANALYSIS,
-    _step_collectives.ANALYSIS,
-    _communication_summary.ANALYSIS,
-    _communication_grade.ANALYSIS,
-    _copies.ANALYSIS,
-    _link_matrix.ANALYSIS,
-    _rank_pairs.ANALYSIS,
-    _rank_waits.ANALYSIS,
-    _memory_peak.ANALYSIS,
-    _memory_by_operator.ANALYSIS,
-    _memory_at_peak.ANALYSIS,
-    _memory_breakdown.ANALYSIS,
-    _static_memory.PEAK,
-    _static_memory.OWNERS,
-    _free_time_causes.ANALYSIS,
-    _utilisation_map.ANALYSIS,
-    _launch_queue.QUEUE,
-    _launch_queue.HOST_BOUND,
-    _launch_statistics.ANALYSIS,
-    _slow_instances.ANALYSIS,
-    _core_types.ANALYSIS,
-    _roofline.ANALYSIS,
-    _mfu.ANALYSIS,
-    _alpha_beta.ANALYSIS,
-    _stragglers.ANALYSIS,
-    _stage_imbalance.ANALYSIS,
-    _pipeline_bubble.ANALYSIS,
-    _overlap_contention.OVERLAP,
-    _overlap_contention.CONTENTION,
-    _fragmentation.ANALYSIS,
-    _memory_leak.ANALYSIS,
-    _leak_sites.ANALYSIS,
-    _allocator_cost.ANALYSIS,
-    _temporary_churn.ANALYSIS,
-    _module_tree.ANALYSIS,
-    _call_paths.ANALYSIS,
-    _fusion_candidates.ANALYSIS,
-    _affinity_matches.ANALYSIS,
-    _format_waste.ANALYSIS,
-    _frequency.ANALYSIS,
-    _step_jitter.JITTER,
-    _step_jitter.CHANGES,
-    _host_pauses.ANALYSIS,
-    _inference_latency.ANALYSIS,
-    _throughput_sweep.ANALYSIS,
-    _profiler_overhead.ANALYSIS,
-    _step_work.ANALYSIS,
-)
-
-BY_NAME: dict[str, Analysis] = {analysis.name: analysis for analysis in ANALYSES}
+BY_NAME: dict[str, Analysis] = {}
+"""The analyses by name; filled by the list of the public ones below."""
 
 
 def result(run: Run, name: str) -> DuckDBPyRelation | Missing:
@@ -187,6 +126,8 @@ def absence(run: Run, name: str) -> Missing | None:
 
 
 def _public(analysis: Analysis) -> Callable[[Run], DuckDBPyRelation]:
+    """Enter an analysis into the registry, and return the function of a run that stands for it."""
+
     def analyse(run: Run) -> DuckDBPyRelation:
         if not isinstance(run, Run):
             raise TypeError(f"run must be an opened run, such as ascend_sn.open(PATH), not {type(run).__name__}")
@@ -195,6 +136,7 @@ def _public(analysis: Analysis) -> Callable[[Run], DuckDBPyRelation]:
             raise NotCollectedError(analysis.name, found.reason, found.turn_on)
         return found
 
+    BY_NAME[analysis.name] = analysis
     final = analysis.combine or analysis.per_profile
     analyse.__name__ = analyse.__qualname__ = analysis.name
     analyse.__doc__ = f"{analysis.code} {analysis.title}.\n\n{final.__doc__}\n\nRaises NotCollectedError when absent."
@@ -261,71 +203,10 @@ throughput_sweep = _public(_throughput_sweep.ANALYSIS)
 profiler_overhead = _public(_profiler_overhead.ANALYSIS)
 step_work = _public(_step_work.ANALYSIS)
 
-__all__ = [
-    "ANALYSES",
-    "Missing",
-    "absence",
-    "affinity_matches",
-    "allocator_cost",
-    "alpha_beta",
-    "call_paths",
-    "capture_differences",
-    "clock_offsets",
-    "collective_parts",
-    "communication_grade",
-    "communication_overlap",
-    "communication_summary",
-    "contention",
-    "copies",
-    "core_types",
-    "data_quality",
-    "data_score",
-    "exported_steps",
-    "format_waste",
-    "fragmentation",
-    "free_time_causes",
-    "frequency",
-    "fusion_candidates",
-    "host_bound",
-    "host_pauses",
-    "inference_latency",
-    "input_pipeline",
-    "kernel_shapes",
-    "kernel_statistics",
-    "launch_queue",
-    "launch_statistics",
-    "leak_sites",
-    "link_matrix",
-    "memory_at_peak",
-    "memory_breakdown",
-    "memory_by_operator",
-    "memory_leak",
-    "memory_peak",
-    "mfu",
-    "module_tree",
-    "operator_statistics",
-    "pipeline_bubble",
-    "profiler_overhead",
-    "rank_pairs",
-    "rank_presence",
-    "rank_waits",
-    "result",
-    "roofline",
-    "slow_instances",
-    "stage_imbalance",
-    "static_memory_at_peak",
-    "static_memory_peak",
-    "step_breakdown",
-    "step_changes",
-    "step_collectives",
-    "step_jitter",
-    "step_phases",
-    "step_work",
-    "stragglers",
-    "temporary_churn",
-    "throughput_sweep",
-    "utilisation_map",
-]
+ANALYSES: tuple[Analysis, ...] = tuple(BY_NAME.values())
+
+__all__ = ["ANALYSES", "Missing", "absence", "result"]
+__all__ += [analysis.name for analysis in ANALYSES]
 
 
 def __dir__() -> list[str]:

@@ -11,11 +11,9 @@ from ascend_sn._native.intervals import intersect, union
 from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.registry import Analysis
 from ascend_sn.analysis.relations import Result, listed
+from ascend_sn.model.trace_schema import DATA_TIME_METRIC
 
 __all__ = ["ANALYSIS", "input_pipeline"]
-
-DATA_METRIC: Final = "data_time"
-"""Name under which the program logs seconds of data time per step (`log_metric`)."""
 
 BOTTLENECK_RATIO: Final = 0.8
 """Data time from this share of the compute time on makes `data` the bottleneck (45 to 55 ms is, 12 to 55 is not)."""
@@ -66,12 +64,15 @@ def input_pipeline(db: DuckDBPyConnection) -> Result:
         where phase <> 'other'
         order by profile_id, ts_ns
     """).fetchnumpy()
-    logged = db.execute("""
+    logged = db.execute(
+        """
         select profile_id, ts_ns, round(value * 1e9)::bigint as data_ns
         from metric
-        where name = 'data_time' and value between 0 and 1e9
+        where name = $name and value between 0 and 1e9
         order by profile_id, ts_ns
-    """).fetchnumpy()
+        """,
+        {"name": DATA_TIME_METRIC},
+    ).fetchnumpy()
     parts = grouped(steps["profile_id"]), grouped(ranges["profile_id"]), grouped(logged["profile_id"])
     nothing = slice(0, 0)
     rows = []
