@@ -217,25 +217,15 @@ class TraceColumns:
     has_event_list: bool
 
     @cached_property
-    def _integers(self) -> dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]]:
-        return {"pid": self.strings.integers(self.pid), "tid": self.strings.integers(self.tid)}
-
-    @property
-    def pid_int(self) -> NDArray[np.int64]:
-        """Process ids that are whole numbers, 0 elsewhere."""
-        return self._integers["pid"][0]
-
-    @property
-    def pid_is_int(self) -> NDArray[np.bool_]:
-        """Where the process id is a whole number."""
-        return self._integers["pid"][1]
+    def _thread_numbers(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        return self.strings.integers(self.tid)
 
     @property
     def tid_int(self) -> NDArray[np.int64]:
         """Thread ids that are whole numbers, 0 elsewhere."""
-        return self._integers["tid"][0]
+        return self._thread_numbers[0]
 
     @property
     def tid_is_int(self) -> NDArray[np.bool_]:
         """Where the thread id is a whole number."""
-        return self._integers["tid"][1]
+        return self._thread_numbers[1]

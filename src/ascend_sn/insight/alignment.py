@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 from starlette.requests import Request
@@ -16,8 +16,6 @@ from ascend_sn.insight.ranks import ACROSS
 from ascend_sn.insight.runs import OpenRun, Served
 
 __all__ = ["Clock", "Place", "alignment_routes", "automatic_places", "clocks", "possible_alignments"]
-
-By = Literal["clock", "steps", "none"]
 
 _UNALIGNED: Final = "its clock could not be aligned; it stands where its steps do, or at the begin"
 

@@ -62,8 +62,6 @@ class NodeKind(IntEnum):
     """What a rank spends in a collective after its bytes have moved."""
     PRODUCTION = 10
     """Time that the input pipeline needs per step; 0 until an edit sets it."""
-    ADDED = 11
-    """Put in by an edit."""
 
 
 class EdgeKind(IntEnum):

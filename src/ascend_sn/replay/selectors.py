@@ -12,7 +12,7 @@ from ascend_sn.model.rows import Bool, Text
 from ascend_sn.replay.graph import NO_TASK, NodeKind, StepGraph, TimeClass
 from ascend_sn.replay.tasks import SourceTable
 
-__all__ = ["Where", "device_nodes", "host_nodes", "transit_nodes"]
+__all__ = ["Where", "device_nodes", "host_nodes"]
 
 _HOST: Final = (NodeKind.HOST, NodeKind.BLOCKED)
 _DEVICE: Final = (NodeKind.KERNEL, NodeKind.TRANSIT)
@@ -99,12 +99,6 @@ def device_nodes(graph: StepGraph) -> Bool:
         (graph.nodes.kind == NodeKind.HOST) & (graph.nodes.kernel != NO_TASK)
     )
     return counted
-
-
-def transit_nodes(graph: StepGraph) -> Bool:
-    """Return which nodes are transits of collectives."""
-    transits: Bool = graph.nodes.kind == NodeKind.TRANSIT
-    return transits
 
 
 def _of_part(part: str | None) -> tuple[NodeKind, ...]:

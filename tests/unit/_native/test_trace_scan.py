@@ -124,12 +124,11 @@ def test_ids_of_any_size_and_type_become_the_same_text() -> None:
     assert found.id[0] == found.id[1]
 
 
-def test_whole_numbers_among_process_ids() -> None:
-    found = scan(b'[{"pid":-1},{"pid":"12"},{"pid":"Spans"},{"pid":""},{"pid":1.0},{}]')
+def test_whole_numbers_among_thread_ids() -> None:
+    found = scan(b'[{"tid":-1},{"tid":"12"},{"tid":"Spans"},{"tid":""},{"tid":1.0},{}]')
 
-    assert found.pid_int.tolist() == [-1, 12, 0, 0, 0, 0]
-    assert found.pid_is_int.tolist() == [True, True, False, False, False, False]
-    assert found.tid_is_int.tolist() == [False] * 6
+    assert found.tid_int.tolist() == [-1, 12, 0, 0, 0, 0]
+    assert found.tid_is_int.tolist() == [True, True, False, False, False, False]
 
 
 def test_every_kind_of_argument_keeps_its_text() -> None:

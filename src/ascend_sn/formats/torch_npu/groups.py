@@ -13,7 +13,6 @@ __all__ = [
     "group_hash",
     "group_kind",
     "is_fused",
-    "is_p2p",
     "op_of",
     "op_type_of",
     "parse_op_name",
@@ -101,11 +100,6 @@ def op_type_of(name: str) -> str:
     """Return the type that exporters give a communication operator: `hcom_allReduce_`."""
     front, found, _ = name.partition("__")
     return front + "_" if found else front
-
-
-def is_p2p(op: str) -> bool:
-    """Whether an operation is point to point."""
-    return op in ("send", "receive", "batchsendrecv")
 
 
 def is_fused(op_type: str) -> bool:

@@ -7,7 +7,6 @@ from ascend_sn.formats.torch_npu.groups import (
     group_hash,
     group_kind,
     is_fused,
-    is_p2p,
     op_of,
     op_type_of,
     parse_op_name,
@@ -42,7 +41,7 @@ def test_parts_of_an_operator_name(name: str, op: str, digits: str | None, index
 
 def test_recv_is_receive() -> None:
     assert op_of("HcclRecv") == "receive"
-    assert is_p2p(op_of("hcom_recv_"))
+    assert op_of("hcom_recv_") == "receive"
 
 
 @pytest.mark.parametrize(
