@@ -26,9 +26,9 @@ from ascend_sn.compare.comparison import Comparison, Scaling
 from ascend_sn.compare.judge import Judgement
 from ascend_sn.compare.operators import OperatorChange
 from ascend_sn.compare.runs import compare
-from ascend_sn.insight.tables import PageTable, unit_of
-from ascend_sn.insight.tables_list import PAGE_TABLES
-from ascend_sn.insight.tables_query import MOST_ROWS
+from ascend_sn.insight.tables import PAGE_TABLES
+from ascend_sn.insight.tables.definition import PageTable, unit_of
+from ascend_sn.insight.tables.query import MOST_ROWS
 from ascend_sn.model import ledger
 from ascend_sn.model.tables import TABLES, Table, ddl
 from ascend_sn.report.analyzer import AnalysisReport, CommPair, ReportFinding

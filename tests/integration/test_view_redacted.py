@@ -16,7 +16,7 @@ import pytest
 from ascend_sn.cli import main as cli
 from ascend_sn.insight.app import API, api_routes
 from ascend_sn.insight.runs import Served
-from ascend_sn.insight.tables_list import PAGE_TABLES
+from ascend_sn.insight.tables import PAGE_TABLES
 from ascend_sn.store.input import Input
 from tests.integration.test_redaction import hostile_trace, leaks
 from tests.integration.viewed import Viewed

@@ -32,8 +32,8 @@ from ascend_sn.insight.selection import selection_routes
 from ascend_sn.insight.slices import slice_routes
 from ascend_sn.insight.stand_ins import StandIns
 from ascend_sn.insight.static_memory import static_memory_routes
-from ascend_sn.insight.tables_answer import RunTables
-from ascend_sn.insight.tables_routes import table_routes
+from ascend_sn.insight.tables.answer import RunTables
+from ascend_sn.insight.tables.routes import table_routes
 from ascend_sn.insight.tracks import track_routes
 from ascend_sn.insight.viewport import viewport_routes
 

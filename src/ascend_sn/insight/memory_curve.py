@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ascend_sn.errors import UnknownNameError, UsageError
-from ascend_sn.insight.tables_answer import RunTables
+from ascend_sn.insight.tables.answer import RunTables
 from ascend_sn.store import Run
 
 __all__ = ["CurvePart", "curve_part", "curve_routes"]

@@ -16,7 +16,7 @@ from ascend_sn.analysis import worked_out
 from ascend_sn.analysis.memory.memory_moment import Segment, live_blocks, pool_segments
 from ascend_sn.analysis.registry import Missing, Need, missing_needs
 from ascend_sn.insight.answers import ApiError, answer, integer, parameter
-from ascend_sn.insight.tables_answer import RunTables
+from ascend_sn.insight.tables.answer import RunTables
 from ascend_sn.model.printable import harmless
 from ascend_sn.store import Run
 

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from ascend_sn.analysis.memory.memory_breakdown import memory_part_curves
 from ascend_sn.insight.answers import ApiError, answer, integer, parameter
-from ascend_sn.insight.tables_answer import RunTables
+from ascend_sn.insight.tables.answer import RunTables
 from ascend_sn.store import Run
 
 __all__ = ["PartCurves", "part_curves", "part_routes"]

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from ascend_sn.analysis.memory.static_memory import static_memory_curve
 from ascend_sn.analysis.registry import Need, missing_needs
 from ascend_sn.insight.answers import ApiError, answer, integer, parameter
-from ascend_sn.insight.tables_answer import RunTables
+from ascend_sn.insight.tables.answer import RunTables
 from ascend_sn.store import Run
 
 __all__ = ["GraphCurve", "graph_curve", "static_memory_routes"]

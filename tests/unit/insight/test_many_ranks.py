@@ -12,8 +12,8 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.insight.alignment import automatic_places
 from ascend_sn.insight.profiles import profiles_of
 from ascend_sn.insight.runs import OpenRun
-from ascend_sn.insight.tables_answer import RunTables
-from ascend_sn.insight.tables_list import PAGE_TABLES
+from ascend_sn.insight.tables import PAGE_TABLES
+from ascend_sn.insight.tables.answer import RunTables
 from ascend_sn.model.tables import BY_NAME
 from tests.timeline import insert
 from tests.unit.insight.drawn_runs import as_large_jobs, client_of, opened_of, write_run

@@ -15,10 +15,10 @@ from starlette.testclient import TestClient
 
 from ascend_sn.errors import UnknownNameError, UsageError
 from ascend_sn.insight.ranks import Part
-from ascend_sn.insight.tables import unit_of
-from ascend_sn.insight.tables_answer import RunTables
-from ascend_sn.insight.tables_list import PAGE_TABLES
-from ascend_sn.insight.tables_routes import table_routes
+from ascend_sn.insight.tables import PAGE_TABLES
+from ascend_sn.insight.tables.answer import RunTables
+from ascend_sn.insight.tables.definition import unit_of
+from ascend_sn.insight.tables.routes import table_routes
 from ascend_sn.store import Run
 from ascend_sn.store.input import Input
 from tests.shared_data import requires_shared, shared_path

@@ -17,10 +17,10 @@ from ascend_sn.analysis import BY_NAME as ANALYSES
 from ascend_sn.analysis.registry import Missing, is_summarised
 from ascend_sn.errors import UnknownNameError
 from ascend_sn.insight.ranks import OneByOne, Part
-from ascend_sn.insight.tables import PageTable, Slices
-from ascend_sn.insight.tables_list import BY_NAME
-from ascend_sn.insight.tables_query import Asked, Shown, asked_of, query_of
-from ascend_sn.insight.tables_sources import Sources, unreadable
+from ascend_sn.insight.tables import BY_NAME
+from ascend_sn.insight.tables.definition import PageTable, Slices
+from ascend_sn.insight.tables.query import Asked, Shown, asked_of, query_of
+from ascend_sn.insight.tables.sources import Sources, unreadable
 from ascend_sn.model.printable import harmless
 from ascend_sn.store import Run
 

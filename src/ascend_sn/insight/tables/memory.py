@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ascend_sn.analysis.registry import Need
-from ascend_sn.insight.tables import Filter, PageTable
+from ascend_sn.insight.tables.definition import Filter, PageTable
 
 __all__ = ["GRAPHS", "MEMORY"]
 

@@ -11,7 +11,7 @@ from ascend_sn.analysis import worked_out
 from ascend_sn.analysis.registry import Missing, missing_needs
 from ascend_sn.errors import StoreError
 from ascend_sn.insight.ranks import Part
-from ascend_sn.insight.tables import PageTable
+from ascend_sn.insight.tables.definition import PageTable
 from ascend_sn.store import Run
 
 __all__ = ["Sources", "unreadable"]

@@ -9,7 +9,7 @@ import msgspec
 
 from ascend_sn.errors import UnknownNameError, UsageError
 from ascend_sn.insight.answers import LANGUAGES
-from ascend_sn.insight.tables import MERGED, PageTable, Unit, unit_of
+from ascend_sn.insight.tables.definition import MERGED, PageTable, Unit, unit_of
 
 __all__ = ["MOST_ROWS", "Asked", "Shown", "asked_of", "query_of"]
 

@@ -8,7 +8,7 @@ import msgspec
 
 from ascend_sn.analysis.registry import Need
 
-__all__ = ["MERGED", "Filter", "PageTable", "Slices", "Unit", "unit_of"]
+__all__ = ["MERGED", "OF_STEP", "Filter", "PageTable", "Slices", "Unit", "unit_of"]
 
 Unit = Literal[
     "ns", "at_ns", "bytes", "bytes_per_s", "flops", "flops_per_s", "ratio", "count", "number", "text", "id", "flag"
@@ -61,6 +61,10 @@ class Filter(msgspec.Struct, frozen=True):
     name: str
     type: Literal["integer", "text"]
     condition: str
+
+
+OF_STEP: Final = Filter("step_id", "integer", "step_id = $step_id")
+"""Narrows rows to one step of their profile."""
 
 
 class Slices(msgspec.Struct, frozen=True):

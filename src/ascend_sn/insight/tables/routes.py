@@ -11,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from ascend_sn.errors import UsageError
-from ascend_sn.insight.tables_answer import RunTables
+from ascend_sn.insight.tables.answer import RunTables
 
 __all__ = ["table_routes"]
 
