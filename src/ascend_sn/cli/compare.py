@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from ascend_sn.cli.command import ANY_PATH, GuideCommand, language_option, redact_option, switch
-from ascend_sn.cli.comparing import audit_of, measured_side, recoveries_of, redacted_sides
+from ascend_sn.cli.comparing import audit_of, fused_of, measured_side, recoveries_of, redacted_sides
 from ascend_sn.cli.output import check_output, write_text
 from ascend_sn.errors import NotComparableError, UsageError
 from ascend_sn.report.words.language import Language
@@ -71,6 +71,7 @@ def compare(
         other.figures,
         language,
         recoveries=recoveries_of(comparison, other),
+        fused=fused_of(comparison, base, other),
         predictions=audit_of(comparison, base, other, applied, cache_dir=cache_dir, now_ns=time.time_ns()),
         rows=top_k or DEFAULT_ROWS,
         analysis_ns=time.perf_counter_ns() - began,

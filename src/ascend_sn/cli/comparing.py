@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ascend_sn.compare.audit import Audit
     from ascend_sn.compare.comparison import Comparison
     from ascend_sn.compare.figures import RunFigures
+    from ascend_sn.compare.fused import FusedChanges
     from ascend_sn.compare.recovery import Recovery
     from ascend_sn.report.documents.comparison import ComparisonDocument
     from ascend_sn.store.redaction import Redactor
@@ -34,6 +35,7 @@ __all__ = [
     "Side",
     "audit_of",
     "comparison_of",
+    "fused_of",
     "measured_side",
     "recoveries_of",
     "redacted_side",
@@ -104,7 +106,7 @@ def comparison_of(
     cache_dir: Path | None,
     redact: bool = False,
 ) -> ComparisonDocument:
-    """Compare two sides by the limits in force here; without recoveries and audit, which only `compare` needs."""
+    """Compare two sides by the limits in force here; without what only `compare` tells: recoveries, audit, fusion."""
     began = time.perf_counter_ns()
     from ascend_sn.compare.comparison import compared
     from ascend_sn.compare.settings import GateSettings
@@ -125,16 +127,39 @@ def recoveries_of(comparison: Comparison, side: Side) -> list[Recovery]:
     """Say of a regression what restoring each large cause recovers, by replay of the candidate."""
     if comparison.verdict not in ("regression", "possible") or comparison.attribution is None:
         return []
-    from ascend_sn.compare.comparison import representative
+    from ascend_sn.analysis.opening import opened_for
     from ascend_sn.compare.restore import recoveries
-    from ascend_sn.report.assemble.run import opened_for
 
-    at = representative(comparison, side.figures)
-    if at is None:
+    job = _standing(comparison, side, "candidate")
+    if job is None:
         return []
-    job = side.jobs[at]
     with short_process(), opened_for(job.location, job=job.job or None, mapping=as_fits) as run:
         return recoveries(run, job.figures, comparison.attribution)
+
+
+def fused_of(comparison: Comparison, base: Side, candidate: Side) -> FusedChanges | None:
+    """Say which chains of kernels were fused or split between the runs that stand for their sides.
+
+    None where the sides cannot be compared, nothing says which run stands for one, or a run has no kernels.
+    """
+    if comparison.verdict == "cannot compare":
+        return None
+    from ascend_sn.compare.fused_runs import fused_between
+
+    own, its = _standing(comparison, base, "base"), _standing(comparison, candidate, "candidate")
+    if own is None or its is None:
+        return None
+    with short_process():
+        return fused_between((own.location, own.job or None), (its.location, its.job or None))
+
+
+def _standing(comparison: Comparison, side: Side, name: Literal["base", "candidate"]) -> _Job | None:
+    if len(side.jobs) == 1:
+        return side.jobs[0]
+    from ascend_sn.compare.comparison import representative
+
+    at = representative(comparison, side.figures, name)
+    return None if at is None else side.jobs[at]
 
 
 def audit_of(
@@ -265,8 +290,8 @@ def _figures(location: Location, job: str | None, name: str) -> RunFigures:
 
 
 def _measured(location: Location, job: str | None, name: str) -> RunFigures:
+    from ascend_sn.analysis.opening import opened_for
     from ascend_sn.compare.measure import figures_of
-    from ascend_sn.report.assemble.run import opened_for
     from ascend_sn.store.damage import told_damage
 
     with opened_for(location, job=job, mapping=as_fits, details=False) as run, told_damage(run):

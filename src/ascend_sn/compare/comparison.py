@@ -133,12 +133,15 @@ def compared(
     )
 
 
-def representative(comparison: Comparison, candidates: Sequence[RunFigures]) -> int | None:
+def representative(
+    comparison: Comparison, runs: Sequence[RunFigures], side: Literal["base", "candidate"] = "candidate"
+) -> int | None:
     """Return which of several runs stands for its side: the one whose median step is closest to the compared one."""
     step = comparison.judgement(MAIN)
     if step is None:
         return None
-    return min(range(len(candidates)), key=lambda at: abs(candidates[at].median_step_ns - step.candidate))
+    compared_ns = step.base if side == "base" else step.candidate
+    return min(range(len(runs)), key=lambda at: abs(runs[at].median_step_ns - compared_ns))
 
 
 def _not_compared(obstacles: Sequence[Message], remarks: Sequence[Message]) -> Comparison:

@@ -11,12 +11,16 @@ import msgspec
 import numpy as np
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.analysis.registry import Need
 from ascend_sn.compare.sequences import MOST_EDITS, Hunk, hunks
 from ascend_sn.model.rows import Int64
 from ascend_sn.replay.choose import steady_steps
 from ascend_sn.replay.jobs import jobs
 
-__all__ = ["MOST_RANKS", "FusedChain", "FusedChanges", "fused_changes"]
+__all__ = ["FUSED_NEEDS", "MOST_RANKS", "FusedChain", "FusedChanges", "fused_changes", "ranks_to_align"]
+
+FUSED_NEEDS: Final = (Need("kernel"),)
+"""What both runs must have recorded."""
 
 MOST_RANKS: Final = 8
 """Ranks that are looked at, spread evenly over those of both runs."""
@@ -74,6 +78,11 @@ class FusedChanges(msgspec.Struct, frozen=True, kw_only=True):
     base_kernels: float
     candidate_kernels: float
 
+    @property
+    def gain_ns(self) -> float:
+        """What the candidate saves of all chains, ns per step and rank; negative where it lost."""
+        return sum(one.gain_ns for one in self.chains)
+
 
 def fused_changes(base: DuckDBPyConnection, candidate: DuckDBPyConnection) -> FusedChanges:
     """Align the kernels of two runs and return the chains in the place of which the other run has a fused kernel.
@@ -89,8 +98,7 @@ def fused_changes(base: DuckDBPyConnection, candidate: DuckDBPyConnection) -> Fu
         candidate: One to those of the candidate.
     """
     found = [_profiles(base), _profiles(candidate)]
-    ranks = sorted(set(found[0]) & set(found[1]), key=lambda rank: (rank is None, rank or 0))
-    chosen = [ranks[round(at)] for at in np.linspace(0, len(ranks) - 1, min(len(ranks), MOST_RANKS))] if ranks else []
+    chosen = ranks_to_align(set(found[0]), set(found[1]))
     numbers: dict[str, int] = {}
     rows: dict[tuple[State, str, str], list[_Found]] = {}
     lengths = [0, 0]
@@ -120,6 +128,14 @@ def fused_changes(base: DuckDBPyConnection, candidate: DuckDBPyConnection) -> Fu
     )
 
 
+def ranks_to_align(base: set[int | None], candidate: set[int | None]) -> list[int | None]:
+    """Return the ranks to look at of those that two runs have: all, or 8 that are spread evenly over them."""
+    ranks = sorted(base & candidate, key=lambda rank: (rank is None, rank or 0))
+    if not ranks:
+        return []
+    return [ranks[round(at)] for at in np.linspace(0, len(ranks) - 1, min(len(ranks), MOST_RANKS))]
+
+
 class _Sequence(msgspec.Struct, frozen=True, eq=False):
     """Kernels of the usual step of a profile: numbers of their types, mean times, ids in the first such step."""
 
@@ -140,13 +156,13 @@ class _Found(msgspec.Struct, frozen=True):
 
 
 def _profiles(db: DuckDBPyConnection) -> dict[int | None, int]:
-    """The profiles of the largest job, by rank."""
-    mine = next(iter(jobs(db)), ())
-    rows = db.execute(
-        "select rank, min(profile_id) from profile where list_contains($ids, profile_id) group by rank",
-        {"ids": list(mine)},
-    ).fetchall()
-    return dict(rows)
+    """A profile of each rank; of several that of the larger job, then the first one."""
+    ranks = dict(db.execute("select profile_id, rank from profile").fetchall())
+    found: dict[int | None, int] = {}
+    for members in jobs(db):
+        for profile_id in members:
+            found.setdefault(ranks[profile_id], profile_id)
+    return found
 
 
 def _sequence(db: DuckDBPyConnection, profile_id: int, numbers: dict[str, int]) -> _Sequence:

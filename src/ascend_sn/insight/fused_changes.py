@@ -10,15 +10,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ascend_sn.analysis.registry import Missing, Need, missing_needs
-from ascend_sn.compare.fused import FusedChain, FusedChanges, fused_changes
+from ascend_sn.analysis.registry import Missing, missing_needs
+from ascend_sn.compare.fused import FUSED_NEEDS, FusedChain, FusedChanges, fused_changes
 from ascend_sn.insight.answers import ApiError, answer, parameter
 from ascend_sn.insight.runs import OpenRun, Served
 from ascend_sn.model.printable import harmless
 
 __all__ = ["FusedAnswer", "fused_change_routes"]
 
-_KERNELS = Need("kernel")
 _CSV = ("state", "before", "after", "before_kernels", "after_kernels", "count", "before_ns", "after_ns", "gain_ns")
 
 
@@ -76,7 +75,7 @@ def fused_change_routes(served: Served) -> list[Route]:
 
 def _missing(opened: OpenRun) -> Missing | None:
     with opened.across.lock:
-        return missing_needs((_KERNELS,), opened.across.run.db)
+        return missing_needs(FUSED_NEEDS, opened.across.run.db)
 
 
 def _changes(base: OpenRun, candidate: OpenRun) -> FusedChanges:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tests.unit.formats.kineto.traces import annotation, kernel, launch, operator, write
 
-__all__ = ["recorded", "steady"]
+__all__ = ["recorded", "sequence", "steady"]
 
 
 def steady(matmul_us: float, count: int = 12, *, seed: int = 0, noise: float = 0.01) -> list[float]:
@@ -48,4 +48,26 @@ def recorded(
         deviceProperties=[{"id": 0, "name": "NVIDIA A100"}],
         distributedInfo={"backend": "nccl", "rank": rank, "world_size": size},
         **more,
+    ).parent
+
+
+def sequence(path: Path, kernels: Sequence[tuple[str, float]], *, count: int = 6, rank: int = 0, size: int = 1) -> Path:
+    """Write a trace whose steps all run these kernels (name, us), one behind the other; 100 us of host time follow."""
+    events = []
+    at, correlation = 1_000.0, 1
+    for number in range(count):
+        length = 20 + sum(dur for _, dur in kernels) + 100
+        start = at + 20
+        events.append(annotation(f"ProfilerStep#{number}", at, length))
+        for name, dur in kernels:
+            events += [launch(correlation, at + 3), kernel(name, start, dur, correlation=correlation)]
+            start += dur
+            correlation += 1
+        at += length
+    path.mkdir(parents=True, exist_ok=True)
+    return write(
+        path,
+        *events,
+        deviceProperties=[{"id": 0, "name": "NVIDIA A100"}],
+        distributedInfo={"backend": "nccl", "rank": rank, "world_size": size},
     ).parent

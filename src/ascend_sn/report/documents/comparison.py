@@ -16,6 +16,7 @@ from ascend_sn.compare.audit import Audit
 from ascend_sn.compare.collectives import CollectiveChange
 from ascend_sn.compare.comparison import Comparison, Outcome, Scaling
 from ascend_sn.compare.figures import RunFigures
+from ascend_sn.compare.fused import FusedChanges
 from ascend_sn.compare.gate import GateResult, NullTest, Reason
 from ascend_sn.compare.history.record import Baseline
 from ascend_sn.compare.judge import Judgement
@@ -107,6 +108,8 @@ class ComparisonDocument(msgspec.Struct, kw_only=True):
         parts: The step before and after.
         lacking: Metrics that only one side has, and which side lacks them.
         absent: Metrics that neither side has.
+        fused: Chains of kernels that were fused or split between the runs that stand for their sides; null where a
+            run has no device kernels, and where they were not looked for (the gate).
         analysis_ns: Time from the start of the command to this verdict.
     """
 
@@ -131,6 +134,7 @@ class ComparisonDocument(msgspec.Struct, kw_only=True):
     scaling: Scaling | None
     predictions: Audit | None
     analysis_ns: int
+    fused: FusedChanges | None = None
 
 
 class GateDocument(msgspec.Struct, kw_only=True):
@@ -171,6 +175,7 @@ def comparison_document(
     *,
     recoveries: Sequence[Recovery] = (),
     predictions: Audit | None = None,
+    fused: FusedChanges | None = None,
     rows: int = DEFAULT_ROWS,
     analysis_ns: int,
 ) -> ComparisonDocument:
@@ -183,6 +188,7 @@ def comparison_document(
         language: Of the texts.
         recoveries: What restoring each cause recovers.
         predictions: What was predicted for the baseline.
+        fused: Chains of kernels that were fused or split.
         rows: Rows of the difference that are listed.
         analysis_ns: Time that it took so far.
     """
@@ -210,6 +216,7 @@ def comparison_document(
         scaling=comparison.scaling,
         predictions=predictions,
         analysis_ns=analysis_ns,
+        fused=fused,
     )
 
 

@@ -8,8 +8,11 @@ from typing import Any, Final
 from ascend_sn.report.documents.comparison import ComparisonDocument, Difference, GateDocument
 from ascend_sn.report.html.page import page_text
 from ascend_sn.report.tables.comparison import (
+    FUSED_COLUMNS,
     collective_cells,
     difference_note,
+    fused_cells,
+    fused_sentences,
     metric_cells,
     part_cells,
     prediction_cells,
@@ -110,6 +113,11 @@ def _difference(found: Difference, language: Language) -> dict[str, Any]:
 
 def _tables(document: ComparisonDocument, language: Language) -> list[TextTable]:
     tables = []
+    said = fused_sentences(document.fused, language)
+    if document.fused is not None and said:
+        chains = [fused_cells(chain, language) for chain in document.fused.chains[:_ROWS]]
+        said.append(language.text("compare.fused.note"))
+        tables.append(_table("compare.fused.title", FUSED_COLUMNS, chains, language, remarks=said, left=(1,)))
     if document.collectives:
         rows = [collective_cells(row) for row in document.collectives]
         words = ("column.primitive", "column.calls", "column.total", "part.transit_ns", "part.wait_ns")
@@ -135,6 +143,7 @@ def _table(
     language: Language,
     *,
     remarks: Sequence[str] = (),
+    left: tuple[int, ...] = (),
 ) -> TextTable:
     headings = [language.text(name if "." in name else f"column.{name}") for name in columns]
     return TextTable(
@@ -143,4 +152,5 @@ def _table(
         columns=tuple(headings),
         rows=tuple(tuple(row) for row in rows),
         remarks=tuple(remarks),
+        left=left,
     )

@@ -8,8 +8,11 @@ from typing import Final
 from ascend_sn.report.documents.comparison import ComparisonDocument, Difference, GateDocument
 from ascend_sn.report.markdown.blocks import bullets, table
 from ascend_sn.report.tables.comparison import (
+    FUSED_COLUMNS,
     collective_cells,
     difference_note,
+    fused_cells,
+    fused_sentences,
     metric_cells,
     part_cells,
     prediction_cells,
@@ -56,6 +59,11 @@ def _page(document: ComparisonDocument, title: str, said: Sequence[str], languag
         lines += _section("compare.parts", table(_PART_COLUMNS, rows, language), language)
     if document.difference is not None:
         lines += _section("compare.difference", _difference(document.difference, language), language)
+    said_of_fusion = fused_sentences(document.fused, language)
+    if document.fused is not None and said_of_fusion:
+        chains = [fused_cells(chain, language) for chain in document.fused.chains[:_ROWS]]
+        body = [*(table(FUSED_COLUMNS, chains, language) if chains else ()), "", *bullets(said_of_fusion)]
+        lines += _section("compare.fused.title", body, language)
     if document.collectives:
         rows_of_collectives = [collective_cells(row) for row in document.collectives]
         lines += _section("compare.collectives", table(_COLLECTIVE_COLUMNS, rows_of_collectives, language), language)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from ascend_sn.compare.attribution import Contribution
 from ascend_sn.compare.audit import Audit, AuditRow
 from ascend_sn.compare.collectives import CollectiveChange
+from ascend_sn.compare.fused import FusedChain, FusedChanges
 from ascend_sn.compare.judge import Judgement
 from ascend_sn.report.documents.comparison import ComparedRun, Difference, PartChange
 from ascend_sn.report.words.comparison_text import (
@@ -26,8 +28,11 @@ from ascend_sn.report.words.printable import printable
 from ascend_sn.report.words.quantities import count_text, duration_text
 
 __all__ = [
+    "FUSED_COLUMNS",
     "collective_cells",
     "difference_note",
+    "fused_cells",
+    "fused_sentences",
     "metric_cells",
     "part_cells",
     "prediction_cells",
@@ -37,6 +42,19 @@ __all__ = [
 
 _NAMED_RUNS = 3
 
+FUSED_COLUMNS: Final = (
+    "compare.fused.chain-before",
+    "compare.fused.chain-after",
+    "compare.fused.state",
+    "compare.fused.kernels",
+    "compare.fused.count",
+    "column.baseline",
+    "column.candidate",
+    "compare.fused.gain",
+)
+"""Headings of `fused_cells`."""
+
+_FUSED = {"fused": "compare.fused.fused", "split": "compare.fused.split"}
 _HELD = {"below": "compare.held.below", "within": "compare.held.within", "above": "compare.held.above"}
 
 
@@ -126,6 +144,37 @@ def collective_cells(change: CollectiveChange) -> tuple[str, ...]:
         cells.append(["-" if value is None else duration_text(value) for value in values])
     shown = [before if before == after else f"{before} \u2192 {after}" for before, after in cells]
     return (printable(change.op), *shown)
+
+
+def fused_sentences(found: FusedChanges | None, language: Language) -> list[str]:
+    """Say what fusion brought in all, and which ranks are left out; nothing where no chain was fused or split."""
+    if found is None:
+        return []
+    said = []
+    if found.chains:
+        gain = found.gain_ns
+        kernels = {"before": _number(found.base_kernels), "after": _number(found.candidate_kernels)}
+        if gain >= 0:
+            said.append(language.text("compare.fused.said", gain=duration_text(gain), **kernels))
+        else:
+            said.append(language.text("compare.fused.cost", cost=duration_text(-gain), **kernels))
+    if found.unlike_count:
+        said.append(language.text("compare.fused.unlike", count=found.unlike_count, ranks=found.rank_count))
+    return said
+
+
+def fused_cells(chain: FusedChain, language: Language) -> tuple[str, ...]:
+    """Kernels before and after, what happened, their numbers, times per step, time before and after, and the gain."""
+    return (
+        printable(chain.before),
+        printable(chain.after),
+        language.text(_FUSED[chain.state]),
+        f"{count_text(chain.before_kernels)} \u2192 {count_text(chain.after_kernels)}",
+        _number(chain.count),
+        duration_text(chain.before_ns),
+        duration_text(chain.after_ns),
+        duration_text(chain.gain_ns),
+    )
 
 
 def _number(value: float) -> str:

@@ -14,6 +14,8 @@ from ascend_sn.report.documents.comparison import ComparisonDocument, Difference
 from ascend_sn.report.tables.comparison import (
     collective_cells,
     difference_note,
+    fused_cells,
+    fused_sentences,
     metric_cells,
     part_cells,
     prediction_cells,
@@ -21,8 +23,10 @@ from ascend_sn.report.tables.comparison import (
     side_text,
 )
 from ascend_sn.report.terminal.blocks import INDENT, Blocks, name_text
+from ascend_sn.report.terminal.wrapping import wrapped
 from ascend_sn.report.words.comparison_text import METRIC_NAMES, null_sentences, signed_duration, verdict_word
 from ascend_sn.report.words.language import Language
+from ascend_sn.report.words.printable import shortened
 from ascend_sn.report.words.quantities import duration_text, percent_text
 
 __all__ = ["write_comparison", "write_gate", "write_null_test"]
@@ -128,6 +132,7 @@ class _Screen:
             self._parts()
         if self.document.difference is not None:
             self._difference(self.document.difference)
+        self._fused()
         if self.document.collectives:
             self._collectives()
         if self.document.operators:
@@ -190,6 +195,27 @@ class _Screen:
             blanks = [""] * (3 + len(split))
             table.add_row(self.language.text("compare.row.others"), *blanks, signed_duration(others))
         self.blocks.show(table)
+
+    def _fused(self) -> None:
+        said, found = fused_sentences(self.document.fused, self.language), self.document.fused
+        if found is None or not said:
+            return
+        self._heading("compare.fused.title")
+        shown = found.chains[: self.rows]
+        if shown:
+            is_wide = self.blocks.columns >= _WIDE
+            words = ("state", "kernels", "count") if is_wide else ("state",)
+            columns = (f"compare.fused.{word}" for word in words)
+            table = self.blocks.table("", *columns, "column.baseline", "column.candidate", "compare.fused.gain", gap=1)
+            width = self.blocks.columns - INDENT - sum((*[_CALLS] * (len(words) - 1), *[_CELL] * 4))
+            for chain in shown:
+                before, after, state, kernels, count, *times = fused_cells(chain, self.language)
+                chain_text = f"{shortened(before, width)} \u2192 {shortened(after, width - 2)}"
+                cells = (state, kernels, count) if is_wide else (state,)
+                table.add_row("\n".join(wrapped(chain_text, width)), *cells, *times)
+            self.blocks.show(table)
+        more = len(found.chains) - len(shown)
+        self.blocks.indented(said, more=more)
 
     def _collectives(self) -> None:
         self._heading("compare.collectives", "compare.collectives-note")
