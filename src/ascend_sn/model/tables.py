@@ -215,7 +215,7 @@ COLLECTIVE = _table(
     "a collective or point-to-point call",
     _int("collective_id", "Dense per profile."),
     _int("kernel_id", "The kernel row (kind communication) that is its whole, where a device ran it."),
-    _text("op", "allreduce, allgather, reducescatter, broadcast, alltoall, alltoallv, send, receive, ..."),
+    _text("op", "allreduce, allgather, reducescatter, broadcast, alltoall, alltoallv, send, receive, ...; unknown."),
     _text("name", "Name as recorded."),
     _text("group_id", "Communicator."),
     _int("sequence", "Number of this call in its group, the key that matches it across ranks."),

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import numpy as np
+
+from ascend_sn.model.rows import Text
+
 __all__ = [
     "ANNOTATION",
     "COPY",
@@ -25,7 +29,10 @@ __all__ = [
     "dtype_bytes",
     "dtype_of_kernel",
     "is_communication_kernel",
+    "is_communication_request",
     "is_host_communication",
+    "known_op",
+    "own_step_number",
     "step_number",
 ]
 
@@ -59,6 +66,10 @@ _HOST_SUFFIXES: Final = ("_runtime", "_driver")
 
 _STEP: Final = re.compile(r"ProfilerStep\*?#(\d{1,9})")
 
+_OWN_STEP: Final = re.compile(
+    r"(?:(?:train|training|global)[ _]?)?(?:step|iteration|iter)[ _:#=-]{0,3}(\d{1,9})", re.IGNORECASE | re.ASCII
+)
+
 # The libraries' own device kernels by the start of the name, so that a kernel which only mentions one of
 # them (`my_nccl_like_...`) stays compute; then the well-known kernels of engines that bypass the libraries.
 _COMMUNICATION: Final = re.compile(
@@ -66,6 +77,7 @@ _COMMUNICATION: Final = re.compile(
     r"|cross_device_reduce_\dstage|(?:one|two)_shot_all_?reduce|multimem_(?:one_shot_)?all_?(?:reduce|gather))"
     r"|(?:void\s+)?deep_ep::(?:\w+::)*(?:dispatch|combine)\b"
 )
+_REQUEST: Final = re.compile(r"(?:c10d::|_c10d_functional::|(?:nccl|rccl|hccl|xccl|oneccl|ucc):)\w")
 _HOST_COMMUNICATION: Final = re.compile(r"(?:gloo|mpi):\w")
 
 # Longest first: an all-to-all-v is no all-to-all, a reduce-scatter neither a reduce nor a scatter.
@@ -140,6 +152,12 @@ def step_number(name: str) -> int | None:
     return int(found[1]) if found else None
 
 
+def own_step_number(name: str) -> int | None:
+    """Return N of a range that a training draws around its step itself (`step 3`, `Iteration#3`), else None."""
+    found = _OWN_STEP.fullmatch(name)
+    return int(found[1]) if found else None
+
+
 def is_communication_kernel(name: str) -> bool:
     """Whether a device kernel moves data between ranks, by the start of its name."""
     return _COMMUNICATION.match(name) is not None
@@ -154,6 +172,19 @@ def collective_op(text: str) -> str | None:
     """Return the operation that a collective's name or a kernel's name states, None when it states none."""
     name = text.split("(", 1)[0].split("<", 1)[0].lower().replace("_", "").replace(":", "")
     return next((op for part, op in _OPS if part in name), None)
+
+
+def is_communication_request(name: str) -> bool:
+    """Whether a range on the host is the framework's call of a collective on a device."""
+    return _REQUEST.match(name) is not None and collective_op(name) is not None
+
+
+def known_op(op: Text) -> Text:
+    """Return the operations with `unknown` for those that nothing states: a collective it is all the same."""
+    unstated = op.codes < 0
+    if not unstated.any():
+        return op
+    return Text(np.where(unstated, np.int32(len(op.values)), op.codes), [*op.values, "unknown"])
 
 
 def dtype_of_kernel(name: str) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ascend_sn._native.codes import distinct
 from ascend_sn._native.nesting import enclosing
-from ascend_sn.formats.chrome.events import Events, thread_keys
+from ascend_sn.formats.chrome.events import Events, lookup, thread_keys
 from ascend_sn.formats.chrome.texts import Codes, text_column
 from ascend_sn.formats.kineto import categories
 from ascend_sn.formats.kineto.device import Launches
@@ -30,7 +30,7 @@ class Called:
 
     Attributes:
         row: Position of the kernel among the device events.
-        op: Operation, null where neither parameters nor name say.
+        op: Operation; `unknown` where neither parameters nor any name say.
         texts: Parameter -> code, -1 where not recorded.
         elements: The larger of sent and received element counts.
         sequence: Number that the communication library gave the call.
@@ -52,6 +52,7 @@ def called(
     is_communication: Bool,
     parameters: Events,
     calls: Events,
+    host: Events,
     linked: Launches,
     spans: Events,
     strings: Sequence[str],
@@ -72,7 +73,7 @@ def called(
     asked = np.append(calls.ts, np.int64(0))[call]
     return Called(
         row=row,
-        op=_ops(kernels, texts["Collective name"], spans, strings),
+        op=_ops(kernels, texts["Collective name"], _ranges_above(host, calls, call, strings), spans, strings),
         texts=texts,
         elements=Nullable(elements, sent.valid | received.valid),
         sequence=numbers["Seq"],
@@ -167,8 +168,27 @@ def _filled_numbers(own: Nullable, others: Nullable, at: Int64) -> Nullable:
     return Nullable(np.where(own.valid, own.values, values), own.valid | valid)
 
 
-def _ops(kernels: Events, stated: Codes, spans: Events, strings: Sequence[str]) -> Text:
-    """Return the operation from the parameters, else the kernel's name, else the range drawn above it."""
+def _ranges_above(host: Events, calls: Events, call: Int64, strings: Sequence[str]) -> Codes:
+    """Return the name of the innermost call of the framework's communication around each launch, -1 for none."""
+    asks = lookup(host.name, strings, lambda name: int(categories.is_communication_request(name)), 0) > 0
+    requests = host.take(asks)
+    if not len(requests) or not len(calls):
+        return np.full(len(call), -1, np.int32)
+    found = enclosing(
+        thread_keys(requests.pid, requests.tid),
+        requests.ts,
+        requests.dur,
+        thread_keys(calls.pid, calls.tid)[call],
+        calls.ts[call],
+    )
+    return np.append(requests.name, np.int32(-1))[np.where(call >= 0, found, -1)]
+
+
+def _ops(kernels: Events, stated: Codes, asked: Codes, spans: Events, strings: Sequence[str]) -> Text:
+    """Return the operation from the parameters, the kernel's name, the range drawn above it, or the call on the host.
+
+    One kernel serves several operations in some versions of the libraries (`ncclDevKernel_Generic`).
+    """
     sources = [text_column(stated, strings), text_column(kernels.name, strings)]
     twins = spans.take(spans.kind == categories.DEVICE_ANNOTATION)
     if len(twins):
@@ -177,13 +197,14 @@ def _ops(kernels: Events, stated: Codes, spans: Events, strings: Sequence[str]) 
             thread_keys(twins.pid, twins.tid), twins.ts, twins.dur, thread_keys(kernels.pid, kernels.tid), kernels.ts
         )
         sources.append(text_column(np.append(twins.name, np.int32(-1))[above], strings))
+    sources.append(text_column(asked, strings))
     values: list[str] = []
     codes = np.full(len(kernels), -1, np.int32)
     for source in sources:
         op = source.mapped(categories.collective_op)
         codes = np.where(codes >= 0, codes, np.where(op.codes >= 0, op.codes + len(values), -1)).astype(np.int32)
         values.extend(op.values)
-    return Text(codes, values).mapped(str)
+    return categories.known_op(Text(codes, values).mapped(str))
 
 
 def _dtypes(stated: Codes, names: Text, strings: Sequence[str]) -> Text:

@@ -53,15 +53,35 @@ class Threads:
 
 
 def step_marks(host: Events, strings: Sequence[str]) -> Bool:
-    """Return which host events mark a step (`ProfilerStep#N`)."""
+    """Return which host events mark a step: `ProfilerStep#N`, failing that the user's own ranges with numbers."""
     is_mark = lookup(host.name, strings, lambda name: int(categories.step_number(name) is not None), 0)
-    return is_mark.astype(np.bool_)
+    return is_mark.astype(np.bool_) if bool(is_mark.any()) else _own_marks(host, strings)
+
+
+def _own_marks(host: Events, strings: Sequence[str]) -> Bool:
+    """Return the user's ranges `step N`, where they are steps: one after the other on one thread, counted upwards."""
+    named = lookup(host.name, strings, lambda name: int(categories.own_step_number(name) is not None), 0)
+    none = np.zeros(len(host), np.bool_)
+    row = np.flatnonzero((named > 0) & (host.kind == categories.ANNOTATION))
+    row = row[np.argsort(host.ts[row], kind="stable")]
+    marks = host.take(row)
+    numbers = np.array([categories.own_step_number(strings[code]) for code in marks.name.tolist()], np.int64)
+    apart = bool((marks.ts[1:] >= (marks.ts + marks.dur)[:-1]).all())
+    one_thread = len(distinct(thread_keys(marks.pid, marks.tid))) == 1
+    if apart and one_thread and bool((np.diff(numbers) > 0).all()):
+        none[row] = True
+    return none
 
 
 def step_rows(marks: Events, base_ns: int, strings: Sequence[str]) -> Rows:
     """Return the marked steps in order of time."""
     marks = marks.take(np.argsort(marks.ts, kind="stable"))
-    numbers = [categories.step_number(strings[code]) for code in marks.name.tolist()]
+    names = [strings[code] for code in marks.name.tolist()]
+    profilers = [categories.step_number(name) for name in names]
+    numbers = [
+        categories.own_step_number(name) if number is None else number
+        for name, number in zip(names, profilers, strict=True)
+    ]
     count = len(marks)
     return conform(
         STEP,

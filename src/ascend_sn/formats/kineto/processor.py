@@ -75,7 +75,7 @@ def _leave_out_inner_work(host: Events, works: Bool, communication: Bool) -> Non
 
 def operations(host: Events, communication: Bool, strings: Sequence[str]) -> Text:
     """Return the operation of each communication call, in file order."""
-    return text_column(host.name[communication], strings).mapped(categories.collective_op)
+    return categories.known_op(text_column(host.name[communication], strings).mapped(categories.collective_op))
 
 
 def host_kernel_rows(operators: Rows, works: Bool, communication: Bool, op: Text) -> Rows:

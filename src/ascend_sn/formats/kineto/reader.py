@@ -84,7 +84,7 @@ class _Build:
         linked = device.launches(sifted.device, sifted.calls, self._host, sifted.flows, strings)
         is_communication = device.is_communication(sifted.device, strings)
         called = collectives.called(
-            sifted.device, is_communication, sifted.parameters, sifted.calls, linked, sifted.spans, strings
+            sifted.device, is_communication, sifted.parameters, sifted.calls, self._host, linked, sifted.spans, strings
         )
         op_codes = np.full(len(sifted.device), -1, np.int32)
         op_codes[called.row] = called.op.codes

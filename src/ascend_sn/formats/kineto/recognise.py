@@ -20,7 +20,8 @@ _OLD_ARGUMENT: Final = re.compile(rb'"(?:External id|correlation|external id)"\s
 _EVENTS: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
 _FIRST: Final = re.compile(rb"\s*+(?:\xef\xbb\xbf)?+\s*+([\[{])")
 # Ascend traces are lists with these process names, and write every time as text.
-_ASCEND: Final = re.compile(rb'"(?:Ascend Hardware|CANN|Overlap Analysis)"|"ts"\s*:\s*"')
+_ASCEND: Final = re.compile(rb'"(?:Ascend Hardware|CANN|Overlap Analysis)"')
+_TIME_AS_TEXT: Final = re.compile(rb'"ts"\s*:\s*"')
 _EXECUTION_TRACE: Final = re.compile(rb'"schema"\s*:\s*"[0-9][^"]*".*"nodes"\s*:\s*\[', re.DOTALL)
 
 
@@ -32,6 +33,8 @@ def is_kineto(candidate: Candidate) -> bool:
         return False
     if first[1] == b"{" and _MARKS.search(head) and _PLACED_MARKS.search(head):
         return True
+    if _TIME_AS_TEXT.search(head):
+        return False
     if first[1] == b"{" and not _EVENTS.search(head):
         return False
     return bool(_CATEGORY.search(head) or (_OLD_CATEGORY.search(head) and _OLD_ARGUMENT.search(head)))

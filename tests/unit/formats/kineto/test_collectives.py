@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+import ascend_sn
 from tests.unit.formats.kineto.traces import annotation, captured, kernel, launch, operator, rows, write
 
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
@@ -62,8 +65,29 @@ def test_without_parameters_name_and_range_tell_operation_and_type(tmp_path: Pat
     assert rows(captured(path), "collective", "op", "size_bytes", "dtype", "group_id", "sequence") == [
         ("allreduce", None, "bf16", None, None),
         ("allgather", None, None, None, None),
-        (None, None, None, None, None),
+        ("unknown", None, None, None, None),
     ]
+
+
+def test_a_trace_whose_kernels_and_ranges_state_no_operation_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path, kernel("ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)", 50, 10))
+
+    with ascend_sn.open(path) as run:
+        assert run.sql("select op, dur_ns from collective").fetchall() == [("unknown", 10_000)]
+
+
+@pytest.mark.parametrize("range_", ["c10d::allreduce_", "nccl:all_reduce", "_c10d_functional::all_reduce"])
+def test_the_frameworks_call_around_the_launch_tells_the_operation(tmp_path: Path, range_: str) -> None:
+    path = write(
+        tmp_path,
+        operator(range_, 0, 20),
+        operator("aten::copy_", 2, 10),
+        launch(1, 5),
+        kernel("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", 40, 10, correlation=1),
+        kernel("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", 60, 10),
+    )
+
+    assert rows(captured(path), "collective", "op") == [("allreduce",), ("unknown",)]
 
 
 def test_point_to_point_calls_are_counted_apart(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from ascend_sn.errors import AscendSnError, EmptyInputError, FormatError
 from ascend_sn.formats.kineto.reader import EXECUTION_TRACE, READER
 from ascend_sn.formats.reader import Candidate, Source
-from tests.unit.formats.kineto.traces import captured, kernel, launch, ledger, operator, rows, state, write
+from tests.unit.formats.kineto.traces import annotation, captured, kernel, launch, ledger, operator, rows, state, write
 
 WHOLE = json.dumps(
     {
@@ -185,6 +185,14 @@ def test_ascend_and_unknown_traces_are_not_claimed(tmp_path: Path) -> None:
 
     assert not READER.claims(Candidate(ascend))
     assert not READER.claims(Candidate(other))
+
+
+def test_times_as_text_beside_the_keys_of_pytorch_are_read(tmp_path: Path) -> None:
+    mark = annotation("ProfilerStep#3", 0, 0)
+    path = write(tmp_path, {**mark, "ts": "1736408883688177.931", "dur": "20.5"})
+
+    assert READER.claims(Candidate(path))
+    assert rows(captured(path), "step", "step", "ts_ns", "dur_ns") == [(3, 1_736_408_883_688_177_931, 20_500)]
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,42 @@ def test_annotations_are_operators_and_step_marks_are_steps(tmp_path: Path) -> N
     assert rows(capture, "operator", "operator_id", "name", "thread") == [(0, "Optimizer.step#SGD.step", "1")]
 
 
+@pytest.mark.parametrize("name", ["Step {}", "iteration {}", "Iteration#{}", "train_step: {}", "global_step={}"])
+def test_ranges_that_the_training_draws_around_its_steps_mark_them(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path, annotation(name.format(11), 100, 50), annotation(name.format(12), 150, 60), launch(1, 110))
+
+    assert rows(captured(path), "step", "step", "ts_ns", "dur_ns", "origin") == [
+        (11, 100_000, 50_000, "mark"),
+        (12, 150_000, 60_000, "mark"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "ranges",
+    [
+        [("step 1", 0, 90), ("step 2", 10, 50)],
+        [("step 1", 0, 10), ("step 1", 20, 10)],
+        [("step 2", 0, 10), ("step 1", 20, 10)],
+        [("stepper motor 3", 0, 10), ("micro step", 20, 10)],
+    ],
+    ids=["inside each other", "twice the same", "backwards", "other words"],
+)
+def test_other_ranges_with_numbers_are_no_steps(tmp_path: Path, ranges: list[tuple[str, int, int]]) -> None:
+    capture = captured(write(tmp_path, *(annotation(*range_) for range_ in ranges), launch(1, 5)))
+
+    assert rows(capture, "step", "step") == []
+    assert [name for (name,) in rows(capture, "operator", "name")] == [name for name, _, _ in ranges]
+
+
+def test_the_profilers_marks_come_before_the_trainings_own(tmp_path: Path) -> None:
+    path = write(tmp_path, annotation("ProfilerStep#7", 0, 100), annotation("step 3", 5, 90), launch(1, 10))
+
+    capture = captured(path)
+
+    assert rows(capture, "step", "step") == [(7,)]
+    assert rows(capture, "operator", "name") == [("step 3",)]
+
+
 def test_a_kernel_is_tied_to_its_launch_by_correlation(tmp_path: Path) -> None:
     path = write(
         tmp_path,
