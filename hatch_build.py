@@ -45,8 +45,9 @@ WEB_STATE = "build.json"
 WORD_CATALOGUES = "*/LC_MESSAGES/insight*.po"
 SHARED_CATALOGUE = "*/LC_MESSAGES/ascend_sn.po"
 SHARED_WORDS = (
-    *("absent", "bottleneck", "cause", "check", "compare", "confidence", "copy", "damage", "effort", "free-cause"),
+    *("absent", "bottleneck", "cause", "check", "compare", "confidence", "copy", "damage", "effort", "example"),
     *(
+        "free-cause",
         "grade",
         "health",
         "history",

@@ -7,13 +7,14 @@ vi.stubGlobal("localStorage", { getItem: () => null });
 vi.stubGlobal("navigator", { language: "en" });
 
 let absentText: typeof import("../src/insight/controls/absent")["absentText"];
+let exampleText: typeof import("../src/insight/shell/reasons")["exampleText"];
 let reasonText: typeof import("../src/insight/shell/reasons")["reasonText"];
 let turnOnText: typeof import("../src/insight/shell/reasons")["turnOnText"];
 let language: typeof import("../src/insight/shell/settings")["language"];
 
 beforeAll(async () => {
   ({ absentText } = await import("../src/insight/controls/absent"));
-  ({ reasonText, turnOnText } = await import("../src/insight/shell/reasons"));
+  ({ exampleText, reasonText, turnOnText } = await import("../src/insight/shell/reasons"));
   ({ language } = await import("../src/insight/shell/settings"));
 });
 
@@ -30,6 +31,12 @@ test("reasons are told with what differs in them", () => {
 test("what collects it keeps its code", () => {
   expect(turnOnText("A=True, of a program whose graphs are compiled for static shapes")).toBe("A=True，且程序的图按静态 shape 编译");
   expect(turnOnText("record_shapes=True")).toBe("record_shapes=True");
+});
+
+test("examples of damage are told, data stays", () => {
+  expect(exampleText("the file ends early; 12 events were read")).toBe("文件提前结束；已读取 12 个事件");
+  expect(exampleText("not a SQLite database (at table TASK); the text export beside it is read instead")).toBe("不是 SQLite 数据库（位置：table TASK）；改读旁边的文本导出");
+  expect(exampleText("Duration(us) = 'N/A'")).toBe("Duration(us) = 'N/A'");
 });
 
 test("in English nothing changes", () => {

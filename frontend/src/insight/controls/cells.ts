@@ -2,7 +2,7 @@
 
 import { quantityText } from "../../text/quantities";
 import type { Unit, Value } from "../api/types";
-import { reasonText, turnOnText } from "../shell/reasons";
+import { exampleText, reasonText, turnOnText } from "../shell/reasons";
 import { named, t } from "../shell/words";
 
 const MANY: readonly (readonly [number, string])[] = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
@@ -56,6 +56,7 @@ export function wordText(column: string, value: Value | undefined): string | nul
   if (column === "address" && value.startsWith("row:")) return "-";
   if (column === "reason") return reasonText(value);
   if (column === "turn_on") return turnOnText(value);
+  if (column === "example") return exampleText(value);
   const families = FAMILIES[column];
   if (families === undefined) return null;
   return families.map((family) => named(family, value)).find((text) => text !== value.replaceAll("_", " ")) ?? value;

@@ -1,16 +1,17 @@
 /**
- * Why something was not collected, and what collects it, in the reader's language. The data say both in English: the
- * English text of the families `reason` and `turn-on` is what is looked for, as `report/words/reasons.py` does.
+ * Why something was not collected, what collects it, and what was damaged, in the reader's language. The data say it in
+ * English: the English text of the families `reason`, `turn-on` and `example` is what is looked for, as
+ * `report/words/reasons.py` does.
  */
 
 import { WORDS, type WordKey } from "../../generated/words";
 import { language } from "./settings";
 import { isWord, textOf } from "./words";
 
-type Family = "reason" | "turn-on";
+type Family = "example" | "reason" | "turn-on";
 
 /** Placeholders that stand for such a sentence themselves. */
-const INSIDE = new Set(["reason", "option"]);
+const INSIDE = new Set(["reason", "option", "example", "problem"]);
 
 const known = new Map<Family, readonly (readonly [key: WordKey, pattern: RegExp])[]>();
 
@@ -22,6 +23,11 @@ export function reasonText(reason: string): string {
 /** What collects it; what is code stays code. */
 export function turnOnText(turnOn: string): string {
   return told(turnOn, "turn-on");
+}
+
+/** The example of a damaged row; one that is not known is data and stays as it is. */
+export function exampleText(example: string): string {
+  return told(example, "example");
 }
 
 function told(said: string, family: Family): string {

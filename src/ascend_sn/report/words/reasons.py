@@ -1,7 +1,8 @@
-"""Why something was not collected, and what collects it, in the reader's language.
+"""Why something was not collected, what collects it, and what was damaged, in the reader's language.
 
-The data say both in English. The English text of a message of the families `reason` and `turn-on` is the sentence that
-is looked for, with placeholders for what differs; the page does the same (`frontend/src/insight/shell/reasons.ts`).
+The data say all three in English. The English text of a message of the families `reason`, `turn-on` and `example` is
+the sentence that is looked for, with placeholders for what differs; the page does the same
+(`frontend/src/insight/shell/reasons.ts`). What stays is data: a value, a name, what a library or the system said.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Final
 
 from ascend_sn.report.words.language import Language
 
-__all__ = ["REASONS", "TURN_ON", "reason_text", "turn_on_text"]
+__all__ = ["EXAMPLES", "REASONS", "TURN_ON", "example_text", "reason_text", "turn_on_text"]
 
 REASONS: Final = (
     "reason.below-level1", "reason.capture-lacks", "reason.cluster-lacks", "reason.cluster-steps",
@@ -38,8 +39,36 @@ TURN_ON: Final = (
     "turn-on.or", "turn-on.raw", "turn-on.schedule", "turn-on.spans", "turn-on.stacks", "turn-on.static",
     "turn-on.step", "turn-on.writer", "turn-on.writer-or",
 )  # fmt: skip
+EXAMPLES: Final = (
+    "example.absent-shard", "example.all-batches", "example.arrow-columns", "example.arrow-schema",
+    "example.arrow-start", "example.at-place", "example.backwards-nodes", "example.beside-file-of-rank",
+    "example.cells", "example.closed-at-last", "example.cluster-no-rank", "example.cluster-none",
+    "example.cluster-unusable", "example.complete-events-read", "example.core-share", "example.cut-at-end",
+    "example.empty-export", "example.empty-file", "example.ends-early", "example.events-read",
+    "example.execution-trace", "example.exports", "example.exports-empty", "example.foreign-files",
+    "example.foreign-trace", "example.holds-no-profile", "example.impossible-rows", "example.in-file-of-rank",
+    "example.killed", "example.kinds", "example.launch-repaired", "example.left-empty", "example.left-out",
+    "example.linked-log", "example.names-are-numbers", "example.newer-version", "example.newest-export",
+    "example.no-column", "example.no-complete-event", "example.no-event", "example.no-event-tables",
+    "example.no-export", "example.no-operator-of-type", "example.no-room", "example.no-room-or-killed",
+    "example.no-time-of-slices", "example.no-timed-events", "example.no-timed-events-recorded", "example.no-times",
+    "example.not-a-number", "example.not-a-slice", "example.not-object", "example.not-parsed-cann",
+    "example.not-parsed-mindspore", "example.not-parsed-torch-npu", "example.not-sqlite", "example.nothing-back",
+    "example.nothing-lost", "example.nothing-lost-because", "example.nothing-recorded", "example.overlap",
+    "example.program-ended", "example.rank-assumed", "example.rank-from-name", "example.reader-failed",
+    "example.reader-leaves-out",
+    "example.repeated-capture", "example.session-clock", "example.snapshot-classes", "example.snapshot-empty",
+    "example.snapshot-limit", "example.snapshot-nothing", "example.snapshot-outside", "example.snapshot-pickle",
+    "example.snapshot-too-long", "example.snapshot-unreadable", "example.snapshot-unreadable-because",
+    "example.sqlite-schema", "example.sqlite-unreadable", "example.taken-as-0", "example.text-beside",
+    "example.text-files-beside", "example.texts-unreadable", "example.timeline-columns",
+    "example.timeline-compressed", "example.timeline-curves", "example.timeline-cut", "example.timeline-empty",
+    "example.timeline-expands", "example.timeline-no-list", "example.timeline-rows", "example.times-left-out",
+    "example.too-many-foreign", "example.unmatched-flow", "example.unreadable", "example.values-for",
+    "example.waited", "example.waiting", "example.worker-died",
+)  # fmt: skip
 
-_INSIDE: Final = ("reason", "option")
+_INSIDE: Final = ("reason", "option", "example", "problem")
 """Placeholders that stand for such a sentence themselves."""
 
 
@@ -51,6 +80,11 @@ def reason_text(reason: str, language: Language) -> str:
 def turn_on_text(turn_on: str, language: Language) -> str:
     """Return what collects it; what is code stays code."""
     return _told(turn_on, TURN_ON, language)
+
+
+def example_text(example: str, language: Language) -> str:
+    """Return the example of an entry of the damage table; one that is not known is data and stays as it is."""
+    return _told(example, EXAMPLES, language)
 
 
 def _told(said: str, family: tuple[str, ...], language: Language) -> str:

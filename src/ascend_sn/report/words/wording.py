@@ -18,7 +18,7 @@ from ascend_sn.report.documents.steps import InputPipeline
 from ascend_sn.report.words.language import Language
 from ascend_sn.report.words.printable import printable, shortened
 from ascend_sn.report.words.quantities import count_text, duration_text, percent_text
-from ascend_sn.report.words.reasons import reason_text, turn_on_text
+from ascend_sn.report.words.reasons import example_text, reason_text, turn_on_text
 
 __all__ = [
     "absence_text",
@@ -110,7 +110,8 @@ def turn_on_lines(health: Health, language: Language) -> list[str]:
 
 def damage_text(damage: Damage, language: Language) -> str:
     """Say what is wrong with which file, and give one case."""
-    example = shortened(printable(damage.example or "").removeprefix("the file ends early; "), _EXAMPLE_WIDTH)
+    told = example_text((damage.example or "").removeprefix("the file ends early; "), language)
+    example = shortened(printable(told), _EXAMPLE_WIDTH)
     known = language.has(f"damage.{damage.kind}")
     what = language.text(
         f"damage.{damage.kind}" if known else "damage.other",
