@@ -29,3 +29,12 @@ it("has a scale where nothing is known", () => {
   expect(scaleOf([])).toEqual([0.5, 2]);
   expect(placeOf(0, [0.5, 2])).toBe(0);
 });
+
+it("ends where the values do where it is close, so that a fifth more stands out", () => {
+  const scale = scaleOf([10, 10, 10, 12], false, true);
+
+  expect(scale).toEqual([8, 12.5]);
+  expect(placeOf(12, scale)).toBeGreaterThan(0.9);
+  expect(scaleOf([10, 10, 40], false, true)).toEqual([2.5, 40]);
+  expect(scaleOf([], false, true)).toEqual([0.8, 1.25]);
+});

@@ -47,3 +47,40 @@ test("one thing is singular in English, and Chinese has one form", () => {
   expect(words.textOf("table.rows", "en", { count: 1234 })).toBe("1,234 rows");
   expect(words.textOf("table.rows", "zh", { count: 1 })).toBe("共 1 行");
 });
+
+test("large numbers without a unit are written out", () => {
+  expect(cells.cellText(1263.4, "number")).toBe("1,263");
+  expect(cells.cellText(15.83, "number")).toBe("15.8");
+});
+
+test("a table may call a column by a name of its own, and no two of a table have one name", () => {
+  expect(cells.columnText("ts_ns")).toBe("start");
+  expect(cells.columnText("ts_ns", "fragmentation")).toBe("at");
+  expect(cells.columnText("ts_ns", "memory_blocks")).toBe("allocated");
+  expect(cells.columnText("saving_ns")).not.toBe(cells.columnText("saving_ratio"));
+});
+
+test("figures of free time are called as their cause is", () => {
+  expect(cells.columnText("launch_call_ns")).toBe("launch calls");
+  expect(cells.columnText("gc_guess_ns")).toBe("a silent host, perhaps garbage collection");
+});
+
+test("what a missing value stands for is said where it is known", () => {
+  expect(cells.absentText("modules", "path", {})).toBe("(the whole phase)");
+  expect(cells.absentText("mfu", "rank", { profile_id: null })).toBe("all ranks");
+  expect(cells.absentText("mfu", "rank", { profile_id: 0 })).toBe(null);
+  expect(cells.absentText("kernels", "name", {})).toBe(null);
+});
+
+test("the end of a path is kept, from a part on", () => {
+  expect(cells.pathEnd("Model.Layer", 20)).toBe("Model.Layer");
+  expect(cells.pathEnd("DistributedDataParallel_0.AlexNet_0.Conv2d_1", 20)).toBe("\u2026AlexNet_0.Conv2d_1");
+  expect(cells.pathEnd("x".repeat(30), 20)).toBe(`\u2026${"x".repeat(20)}`);
+});
+
+test("an example that says what its kind says is known as such", () => {
+  const example = "kernels that start before the launch they are linked to; the call around it is taken";
+  expect(cells.repeatsKind({ kind: "launch_repaired", example })).toBe(true);
+  expect(cells.repeatsKind({ kind: "launch_repaired", example: "line 7" })).toBe(false);
+  expect(cells.repeatsKind({ kind: "unheard of", example })).toBe(false);
+});

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { quantityOf, quantityText, ticks } from "../src/text/quantities";
+import { axisText, quantityOf, quantityText, ticks } from "../src/text/quantities";
 
 describe("quantities as text", () => {
   it.each([
@@ -48,5 +48,19 @@ describe("ticks", () => {
     expect(ticks(102, "ns")).toEqual([0, 50, 100]);
     expect(ticks(3.5 * 2 ** 30, "bytes", 4)).toEqual([0, 2 ** 30, 2 * 2 ** 30, 3 * 2 ** 30]);
     expect(ticks(0, "ns")).toEqual([0]);
+  });
+});
+
+describe("texts of axes", () => {
+  it.each([
+    [0, "ns", "0"],
+    [50_000_000, "ns", "50 ms"],
+    [1_500_000, "ns", "1.5 ms"],
+    [100_000_000, "ns", "100 ms"],
+    [1_250, "ns", "1.25 us"],
+    [2 ** 30, "bytes", "1 GiB"],
+    [700, "ns", "700 ns"],
+  ] as const)("writes %d %s as %s", (value, unit, text) => {
+    expect(axisText(value, unit)).toBe(text);
   });
 });

@@ -23,10 +23,20 @@ export function heatWidth(chart: HeatChart): number {
   return 50 + chart.columns.length * heatCell(chart) + 20;
 }
 
-/** The middle of the scale is the median: half of it is one end, twice of it the other, or the most if it is wide. */
-export function scaleOf(values: number[], wide = false): [number, number] {
+/** How far the ends of a scale are from the median at least, where small differences matter. */
+const CLOSE = 1.25;
+
+/**
+ * The middle of the scale is the median: half of it is one end, twice of it the other, or the most if it is wide.
+ * A close scale ends where the values do.
+ */
+export function scaleOf(values: number[], wide = false, close = false): [number, number] {
   const sorted = values.filter((value) => value > 0).sort((a, b) => a - b);
   const middle = sorted[Math.floor(sorted.length / 2)] ?? 1;
+  if (close) {
+    const factor = Math.max(CLOSE, middle / (sorted[0] ?? middle), (sorted.at(-1) ?? middle) / middle);
+    return [middle / factor, middle * factor];
+  }
   return [middle / 2, Math.max(middle * 2, wide ? (sorted[sorted.length - 1] ?? 0) : 0)];
 }
 
@@ -39,7 +49,7 @@ export function placeOf(value: number, [low, high]: [number, number]): number {
 export function heatOption(chart: HeatChart, metric: number, theme: Theme): EChartsOption {
   const shown = chart.metrics[metric];
   const known = chart.cells.filter((cell) => typeof cell[metric + 2] === "number");
-  const scale = scaleOf(known.map((cell) => cell[metric + 2] as number), shown?.wide);
+  const scale = scaleOf(known.map((cell) => cell[metric + 2] as number), shown?.wide, shown?.close);
   const dark = (value: number): number => (shown?.lowIsBad ? 1 - placeOf(value, scale) : placeOf(value, scale));
   const labelled = heatCell(chart) >= LABELS_FROM;
   const names = { color: theme.soft, fontSize: 12 };

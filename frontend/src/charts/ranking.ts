@@ -1,7 +1,7 @@
 /** Bars by size with the share that they make together: what is worth looking at first. */
 
 import type { RankingChart } from "../report/data";
-import { axisText, percentText, quantityText } from "../text/quantities";
+import { axisText, percentText, quantityText, ticks } from "../text/quantities";
 import type { EChartsOption, SeriesOption } from "./engine";
 import { type Theme, fill, namedRows } from "./theme";
 import { tooltipElement, tooltipStyle } from "./tooltip";
@@ -16,6 +16,8 @@ export function rankingHeight(chart: RankingChart): number {
 export function rankingOption(chart: RankingChart, theme: Theme): EChartsOption {
   const axis = { axisLabel: { color: theme.soft, hideOverlap: true }, splitLine: { lineStyle: { color: theme.line } } };
   const known = chart.cumulative.some((value) => value !== null);
+  // The chart's own steps are decimal: round for times, not for bytes.
+  const step = chart.unit === "bytes" ? ticks(Math.max(1, ...chart.rows.map((row) => row.value)), chart.unit)[1] : undefined;
   const series: SeriesOption[] = [
     {
       type: "bar",
@@ -51,7 +53,7 @@ export function rankingOption(chart: RankingChart, theme: Theme): EChartsOption 
     textStyle: { fontFamily: theme.font },
     grid: { left: 8, right: 76, top: known ? 22 : 4, bottom: 4, containLabel: true },
     xAxis: [
-      { type: "value", ...axis, axisLabel: { ...axis.axisLabel, formatter: (value: number) => axisText(value, chart.unit) } },
+      { type: "value", ...axis, ...(step === undefined ? {} : { interval: step }), axisLabel: { ...axis.axisLabel, formatter: (value: number) => axisText(value, chart.unit) } },
       {
         type: "value",
         show: known,

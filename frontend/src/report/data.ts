@@ -43,7 +43,7 @@ export interface HeatChart {
   type: "heat";
   rows: string[];
   columns: string[];
-  metrics: { label: string; unit: Unit; lowIsBad: boolean; wide: boolean }[];
+  metrics: { label: string; unit: Unit; lowIsBad: boolean; wide: boolean; close?: boolean }[];
   /** Row, column, then one value per metric. */
   cells: (number | null)[][];
 }

@@ -19,9 +19,9 @@ export function quantityText(value: number | null | undefined, unit: Unit): stri
   return value.toLocaleString("en-US", { maximumFractionDigits: 1 });
 }
 
-/** As on an axis, where nothing needs no unit. */
+/** As on an axis: nothing needs no unit, and a round place no digits that are zero. */
 export function axisText(value: number, unit: Unit): string {
-  return value === 0 ? "0" : quantityText(value, unit);
+  return value === 0 ? "0" : quantityText(value, unit).replace(/(\.\d*?)0+(?= )/, "$1").replace(/\.(?= )/, "");
 }
 
 export function percentText(ratio: number): string {

@@ -40,6 +40,9 @@ _VARYING_STEPS: Final = 10
 _VARYING_RATIO: Final = 0.5
 """Range of the middle 80 % of the steps, of the median one, from which on it is said."""
 
+_IDLE_IS_SAID: Final = 0.001
+"""Share of the communication from which it is worth a word that it neither waits nor moves bytes."""
+
 
 class _Parts(msgspec.Struct):
     """What is wanted of a row of `communication_summary`."""
@@ -208,12 +211,14 @@ def _communication_parts(facts: Facts, profile_id: int) -> Iterator[Message]:
     if not known or all(row.transit_ns is None for row in rows):
         yield Message("verdict.parts-unknown-members" if absent else "verdict.parts-unknown", members)
         return
+    idle = sum(row.idle_ns or 0 for row in rows) / known
+    plain = "verdict.parts" if idle >= _IDLE_IS_SAID else "verdict.parts-two"
     yield Message(
-        "verdict.parts-members" if absent else "verdict.parts",
+        "verdict.parts-members" if absent else plain,
         {
             "transit_ratio": sum(row.transit_ns or 0 for row in rows) / known,
             "wait_ratio": sum(row.wait_ns or 0 for row in rows) / known,
-            "idle_ratio": sum(row.idle_ns or 0 for row in rows) / known,
+            "idle_ratio": idle,
             **members,
         },
     )

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from ascend_sn.insight.answers import ApiError, answer, integer, language, parameter, switch
 from ascend_sn.insight.places import Ref, ref_at, refs_of_rows
 from ascend_sn.insight.runs import OpenRun, Served
-from ascend_sn.insight.tracks import profile_label, track_label
+from ascend_sn.insight.tracks import group_kinds, profile_label, track_label
 from ascend_sn.model.tables import BY_NAME
 from ascend_sn.store.timeline_files import ProfileMeta
 from ascend_sn.store.timeline_lanes import LANES, LaneKind, kind_query
@@ -181,9 +181,10 @@ def _for_duckdb(pattern: str) -> str:
 def _labels(opened: OpenRun, served: Served, code: str) -> Labels:
     names, rows = opened.columns("select profile_id, rank, pid, source from profile")
     profiles = {row[0]: dict(zip(names, row, strict=True)) for row in rows}
+    kinds = group_kinds(opened)
 
     def labels(profile: ProfileMeta, track: int) -> tuple[str, str]:
         own = profile_label(profiles[profile.profile_id], served.documents, code)
-        return own, track_label(profile.tracks[track], served.documents, code)[0]
+        return own, track_label(profile.tracks[track], served.documents, code, kinds)[0]
 
     return labels

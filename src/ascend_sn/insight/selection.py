@@ -18,7 +18,7 @@ from ascend_sn.insight.answers import answer, language
 from ascend_sn.insight.asked import Asked, asked_windows
 from ascend_sn.insight.class_lanes import COMPUTING, EXPOSED, EXPOSED_COPY, FREE, OVERLAPPED
 from ascend_sn.insight.runs import OpenRun, Served
-from ascend_sn.insight.tracks import track_label
+from ascend_sn.insight.tracks import group_kinds, track_label
 from ascend_sn.store.timeline_files import NO_PLACE, Arrays, ProfileMeta, Segment, Track
 from ascend_sn.store.timeline_lanes import OVERLAP
 
@@ -68,7 +68,7 @@ def selection_routes(served: Served) -> list[Route]:
             arrays = opened.timeline.arrays(profile.profile_id)
             for track in window.tracks:
                 if track.side != "counter":
-                    label = track_label(track, served.documents, code)[0]
+                    label = track_label(track, served.documents, code, group_kinds(opened))[0]
                     rows += _rows(opened, arrays, track, window, label, totals)
             divided = _divided(profile, arrays, window)
             if divided:

@@ -14,7 +14,7 @@ from ascend_sn.insight.answers import answer, integer, language
 from ascend_sn.insight.runs import Documents, OpenRun, Served
 from ascend_sn.store.timeline_files import Track
 
-__all__ = ["NAMES_IN_CHUNK", "profile_label", "track_label", "track_routes"]
+__all__ = ["NAMES_IN_CHUNK", "group_kinds", "profile_label", "track_label", "track_routes"]
 
 NAMES_IN_CHUNK: Final = 4096
 _STEPS: Final = 20_000
@@ -95,8 +95,20 @@ def profile_label(row: Mapping[str, Any], texts: Documents, code: str) -> str:
     return str(row["source"])
 
 
-def track_label(track: Track, texts: Documents, code: str) -> tuple[str, str]:
-    """Label and heading of a track."""
+def group_kinds(opened: OpenRun) -> Mapping[str, str]:
+    """What each communicator is for (tp, pp, dp, ...), where that was recorded."""
+    return opened.once("group kinds", lambda: _group_kinds(opened))
+
+
+def _group_kinds(opened: OpenRun) -> dict[str, str]:
+    found = opened.query(
+        "select group_id, any_value(kind) from comm_group_member where kind <> 'default' group by group_id"
+    )
+    return dict(found)
+
+
+def track_label(track: Track, texts: Documents, code: str, kinds: Mapping[str, str]) -> tuple[str, str]:
+    """Label and heading of a track; `kinds` as `group_kinds` returns them."""
     heading, label, plain = _TEXTS[track.table]
     group, own = track.group, track.label
 
@@ -118,6 +130,8 @@ def track_label(track: Track, texts: Documents, code: str) -> tuple[str, str]:
     if track.table == "span":
         domain = group or text("timeline.spans")
         return (text(label, domain=domain, own=own) if own is not None else domain), parent
+    if track.table == "collective" and own in kinds:
+        return text("timeline.group-of-kind", kind=kinds[own].upper(), own=own), parent
     return (text(label, own=own) if own is not None else text(plain)), parent
 
 
@@ -126,7 +140,7 @@ def _described(opened: OpenRun, texts: Documents, code: str) -> dict[str, Any]:
         "select profile_id, rank, pid, host, source, device_kind, device_name from profile order by profile_id"
     )
     places = {place.profile_id: place for place in automatic_places(opened)}
-    known = clocks(opened)
+    known, kinds = clocks(opened), group_kinds(opened)
     profiles, tracks = [], []
     for row in (dict(zip(names, values, strict=True)) for values in rows):
         profile_id = row["profile_id"]
@@ -148,7 +162,7 @@ def _described(opened: OpenRun, texts: Documents, code: str) -> dict[str, Any]:
             }
         )
         for track in meta.tracks:
-            label, parent = track_label(track, texts, code)
+            label, parent = track_label(track, texts, code, kinds)
             tracks.append(
                 {
                     "profile_id": profile_id,

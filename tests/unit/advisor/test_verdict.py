@@ -68,6 +68,16 @@ def test_the_parts_of_the_communication_and_the_absent_members_are_told() -> Non
     assert parts["members"] == Message("members.of-at-least", {"present": 1, "expected": 8})
 
 
+def test_that_none_of_the_communication_is_idle_is_not_said() -> None:
+    db = timeline("r0 step |1111111111|\nr0 s1 |.AA.......|\nr0 s2 |..CCCCCCC.|", kinds={"C": "communication"})
+    collective(db, 0, dur_ns=7, transit_ns=3, wait_ns=4, idle_ns=0, method="recorded")
+
+    parts = said(db)
+
+    assert "verdict.parts" not in parts
+    assert (parts["verdict.parts-two"]["transit_ratio"], parts["verdict.parts-two"]["wait_ratio"]) == (3 / 7, 4 / 7)
+
+
 @pytest.mark.parametrize(("waited_ns", "named"), [(4, True), (3, False)])
 def test_an_absent_member_is_named_where_half_of_the_time_is_waiting_for_it(waited_ns: int, named: bool) -> None:
     db = timeline("r0 step |1111111111|\nr0 s1 |.AA.......|\nr0 s2 |..CCCCCCC.|", kinds={"C": "communication"})

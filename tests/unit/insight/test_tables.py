@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,25 @@ def tables(tmp_path: Path) -> Tables:
 def named(found: RunTables, name: str, **given: str) -> list[dict[str, Any]]:
     answer = found.answer(name, {key.rstrip("_"): value for key, value in given.items()})
     return [dict(zip([column.name for column in answer.columns], row, strict=True)) for row in answer.rows]
+
+
+_WORDS = Path(__file__).parents[3] / "src" / "ascend_sn" / "locale"
+
+
+def words_of(code: str) -> dict[str, str]:
+    catalogue = (_WORDS / code / "LC_MESSAGES" / "insight.po").read_text(encoding="utf-8")
+    return dict(re.findall(r'^msgid "col\.([^"]+)"\nmsgstr "([^"]+)"', catalogue, re.MULTILINE))
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_columns_of_a_table_have_a_heading_each(code: str) -> None:
+    words = words_of(code)
+    for table in PAGE_TABLES:
+        shown = [name for name in table.columns if unit_of(name) != "id" and name != "frames"]
+        headings = [words.get(f"{table.name}.{name}") or words.get(name) or name for name in shown]
+
+        assert len(set(headings)) == len(headings), (table.name, headings)
+        assert code == "en" or [name for name in shown if name not in words] == [], table.name
 
 
 DRAWING = """
@@ -298,3 +318,23 @@ def test_names_come_over_the_wire_as_they_are(tables: Tables) -> None:
 
     name = [column["name"] for column in reply["columns"]].index("name")
     assert [row[name] for row in reply["rows"]] == ["=1+1", "+cmd"]
+
+
+def test_ranks_of_a_communicator_stand_in_the_order_of_their_numbers(tables: Tables) -> None:
+    db = timeline(DRAWING)
+    for rank in (10, 2, 0):
+        insert(db, "comm_group_member", profile_id=0, group_id="g", kind="dp", member_rank=rank, group_size=3)
+
+    (row,) = named(tables(db), "parallel_groups")
+
+    assert row["member_ranks"] == "0, 2, 10"
+
+
+def test_tasks_that_move_nothing_have_no_rate(tables: Tables) -> None:
+    db = timeline(DRAWING)
+    for name, size in (("Notify_Wait", 0), ("Reduce_Inline", 30)):
+        insert(db, "comm_task", profile_id=0, rank=0, name=name, dur_ns=10, ts_ns=0, size_bytes=size)
+
+    rows = named(tables(db), "transfers")
+
+    assert {row["name"]: row["bandwidth_bytes_per_s"] for row in rows} == {"Notify_Wait": None, "Reduce_Inline": 3e9}

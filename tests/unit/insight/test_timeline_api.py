@@ -201,6 +201,17 @@ def test_an_operator_leads_to_its_kernels_and_along_arrows(api: ApiClient) -> No
     assert [(link["kind"], link["ref"]["name"]) for link in first["links"]] == [("fwdbwd", "backward")]
 
 
+def test_a_lane_of_a_communicator_says_what_its_group_is_for(tmp_path: Path) -> None:
+    labels = []
+    for kind in ("tp", "default", None):
+        db = two_ranks()
+        insert(db, "comm_group_member", profile_id=0, rank=0, group_id="g", kind=kind, member_rank=0, group_size=2)
+        api = client_of(db, tmp_path / str(kind))
+        labels.append(track(api, "collective")["label"])
+
+    assert labels == ["en timeline.group-of-kind TP g", "en timeline.group g", "en timeline.group g"]
+
+
 def test_a_collective_leads_to_the_other_ranks(api: ApiClient) -> None:
     kernel = track(api, "kernel", "stream 2")
     (whole,) = api.get("slice", **ref(kernel, 0, 1))["links"]

@@ -3,7 +3,7 @@
 import { quantityText } from "../../text/quantities";
 import type { Unit, Value } from "../api/types";
 import { exampleText, reasonText, turnOnText } from "../shell/reasons";
-import { named, t } from "../shell/words";
+import { isWord, named, t, textOf } from "../shell/words";
 
 const MANY: readonly (readonly [number, string])[] = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 
@@ -26,7 +26,8 @@ export function cellText(value: Value | undefined, unit: Unit): string {
     case "flops_per_s":
       return scaled(value, "FLOP/s");
     default:
-      return Number.isInteger(value) ? String(value) : value.toPrecision(3);
+      if (Number.isInteger(value)) return String(value);
+      return Math.abs(value) >= 999.5 ? Math.round(value).toLocaleString("en-US") : value.toPrecision(3);
   }
 }
 
@@ -41,12 +42,40 @@ export function differenceText(value: Value | undefined, unit: Unit): string {
   return typeof value === "number" && value > 0 ? `+${text}` : text;
 }
 
-export function columnText(name: string): string {
+/** The heading of a column; some tables call one by a name of their own. */
+export function columnText(name: string, table = ""): string {
+  const own = `col.${table}.${name}`;
+  if (isWord(own)) return t(own);
   for (const [prefix, key] of [["other_", "cell.other"], ["more_", "cell.more"]] as const) {
     if (name.startsWith(prefix)) return t(key, { column: columnText(name.slice(prefix.length)) });
   }
   const text = named("col", name);
-  return text === name.replaceAll("_", " ") ? text.replace(/ (ns|bytes|ratio|count)$/, "") : text;
+  if (text !== name.replaceAll("_", " ")) return text;
+  const stem = name.replace(/_(ns|bytes|ratio|count)$/, "");
+  return named("free-cause", stem); // findings name figures of free time after its causes
+}
+
+/** Columns of sentences, which are broken into lines instead of being cut. */
+export const SENTENCES: ReadonlySet<string> = new Set(["verdict", "reason", "turn_on", "example"]);
+
+/** What a missing value stands for, where that is more than "not known". */
+export function absentText(table: string, column: string, row: Readonly<Record<string, Value>>): string | null {
+  if (table === "modules" && column === "path") return t("cell.whole-phase");
+  if (table === "mfu" && column === "rank" && row["profile_id"] === null) return t("rank.all");
+  return null;
+}
+
+/** Whether the example of an entry of the damage ledger only says what its kind says. */
+export function repeatsKind(row: Readonly<Record<string, Value>>): boolean {
+  const key = `damage.${row["kind"]}`;
+  return isWord(key) && textOf(key, "en") === row["example"];
+}
+
+/** The end of a dotted path, cut between its parts: that is what tells modules apart. */
+export function pathEnd(path: string, room: number): string {
+  if (path.length <= room) return path;
+  const from = path.indexOf(".", path.length - room);
+  return `\u2026${from < 0 ? path.slice(-room) : path.slice(from + 1)}`;
 }
 
 /** Words of the data that have a name of their own: kinds, causes, states. */

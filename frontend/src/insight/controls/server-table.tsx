@@ -8,7 +8,7 @@ import type { Column, TableAnswer, Value } from "../api/types";
 import { Notice } from "../shell/notice";
 import { isWord, t } from "../shell/words";
 import { Absent } from "./absent";
-import { cellText, columnText, differenceText, isNumeric, wordText } from "./cells";
+import { SENTENCES, absentText, cellText, columnText, differenceText, isNumeric, pathEnd, repeatsKind, wordText } from "./cells";
 import { TimelineLink } from "./links";
 import { Pending } from "./pending";
 
@@ -97,7 +97,7 @@ function AskedTable({ run, name, title, query = {}, without = [], rows = PAGE_RO
             <tr>
               {shown.map((column) => (
                 <th key={column.name} scope="col" class={isRight(column) ? "" : "left"} aria-sort={sort?.column === column.name ? (sort.descending ? "descending" : "ascending") : undefined}>
-                  <button type="button" class="sort" onClick={() => turn(column)}>{columnText(column.name)}</button>
+                  <button type="button" class="sort" onClick={() => turn(column)}>{columnText(column.name, name)}</button>
                 </th>
               ))}
               {pick && picks && <th scope="col"><span class="unseen">{pick.label}</span></th>}
@@ -110,7 +110,7 @@ function AskedTable({ run, name, title, query = {}, without = [], rows = PAGE_RO
               const chosen = pick?.chosen?.(row) ?? false;
               return (
                 <tr key={number} class={chosen ? "chosen" : ""}>
-                  {shown.map((column) => <Cell key={column.name} column={column} value={values[column.at]} />)}
+                  {shown.map((column) => <Cell key={column.name} table={name} column={column} value={values[column.at]} row={row} />)}
                   {pick && picks && <td class="act">{fits(values) && <button type="button" aria-pressed={chosen} onClick={() => pick.act(row)}>{pick.label}</button>}</td>}
                   {value.slices && <td class="act"><RowLink answer={value} row={row} name={firstText(row, shown)} /></td>}
                 </tr>
@@ -126,16 +126,21 @@ function AskedTable({ run, name, title, query = {}, without = [], rows = PAGE_RO
   );
 }
 
-function Cell({ column, value }: { column: Column; value: Value | undefined }) {
-  const word = wordText(column.name, value);
+const LONG = 44;
+
+function Cell({ table, column, value, row }: { table: string; column: Column; value: Value | undefined; row: Row }) {
+  if (table === "damage" && column.name === "example" && repeatsKind(row)) return <td class="left">-</td>;
+  const word = value === null || value === "" ? absentText(table, column.name, row) : wordText(column.name, value);
   const differs = column.name.startsWith("more_");
   const text = word ?? (differs ? differenceText(value, column.unit) : cellText(value, column.unit));
-  const long = column.unit === "text" && text.length > 44;
+  const long = column.unit === "text" && text.length > LONG;
   const kind = differs && typeof value === "number" && value !== 0 ? (value > 0 ? " more" : " less") : "";
   if (column.unit === "ratio" && column.name === "share_ratio" && typeof value === "number") {
     return <td class="share"><span class="share-bar" aria-hidden="true"><span style={{ width: `${Math.min(100, Math.max(0, 100 * value))}%` }} /></span>{text}</td>;
   }
   if (column.unit === "flag") return <td class={`left flag${value === true && BAD.has(column.name) ? " on" : ""}`}>{text}</td>;
+  if (long && (SENTENCES.has(column.name) || word !== null)) return <td class="left wrap">{text}</td>;
+  if (long && column.name === "path") return <td class="left" title={text}>{pathEnd(text, LONG)}</td>;
   return <td class={`${isRight(column) ? "" : "left"}${long ? " long" : ""}${kind}`} title={long ? text : undefined}>{long ? <span>{text}</span> : text}</td>;
 }
 

@@ -154,7 +154,7 @@ COMMUNICATION: Final = (
             select profile_id, any_value(rank) as rank, name, transport, src_rank, dst_rank, count(*) as calls,
                    sum(dur_ns)::bigint as total_ns, round(avg(dur_ns))::bigint as mean_ns,
                    sum(size_bytes)::bigint as size_bytes, round(avg(size_bytes))::bigint as mean_bytes,
-                   sum(size_bytes) * 1e9 / nullif(sum(dur_ns) filter (where size_bytes is not null), 0)
+                   nullif(sum(size_bytes), 0) * 1e9 / nullif(sum(dur_ns) filter (where size_bytes is not null), 0)
                        as bandwidth_bytes_per_s
             from comm_task
             group by profile_id, name, transport, src_rank, dst_rank

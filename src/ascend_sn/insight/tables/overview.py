@@ -44,7 +44,7 @@ OVERVIEW: Final = (
         sql="""
             select group_id, any_value(kind) as kind, max(group_size) as group_size,
                    bool_and(size_is_exact) as size_is_exact,
-                   string_agg(distinct member_rank::varchar, ', ' order by member_rank::varchar) as member_ranks
+                   array_to_string(list_sort(list_distinct(list(member_rank))), ', ') as member_ranks
             from comm_group_member
             group by group_id
         """,

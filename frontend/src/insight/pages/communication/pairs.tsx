@@ -8,7 +8,7 @@ import type { TableAnswer } from "../../api/types";
 import { Absent } from "../../controls/absent";
 import { Card, Choice } from "../../controls/card";
 import { ChartView } from "../../controls/chart";
-import { columnText } from "../../controls/cells";
+import { columnText, wordText } from "../../controls/cells";
 import { type Row, ServerTable, rowOf } from "../../controls/server-table";
 import { change, number, oneOf, parameters, text } from "../../shell/router";
 import { t } from "../../shell/words";
@@ -67,6 +67,9 @@ export function PairsCard({ run, group: asked = "" }: { run: string; group?: str
   const known = METRICS.filter((one) => ofGroup.some((row) => typeof row[one] === "number"));
   const shown = known.includes(metric) ? metric : (known[0] ?? metric);
   const chart = useMemo(() => heat(ofGroup, known), [ofGroup]);
+  // One reason for all pairs is said once, not in every row.
+  const reasons = new Set(rows.map((row) => row["bandwidth_reason"]));
+  const reason = reasons.size === 1 && windows === null ? wordText("bandwidth_reason", [...reasons][0]) : null;
   return (
     <Card title={t("comm.pairs")} note={group === "" ? t("comm.pairs-ranks") : t("comm.pairs-places")}>
       {value && value.state !== "collected" && <Absent why={value} />}
@@ -96,7 +99,8 @@ export function PairsCard({ run, group: asked = "" }: { run: string; group?: str
           <div class="scroll heat" tabIndex={0} role="region" aria-label={t("comm.pairs")}><ChartView chart={chart} view={known.indexOf(shown)} title={`${t("comm.pairs")}: ${columnText(shown)}`} onPick={(at) => pick(withValue(ofGroup, shown)[at])} /></div>
         </>
       )}
-      {value?.state === "collected" && <ServerTable run={run} name="rank_pairs" title={t("comm.pairs")} rows={12} pick={{ label: t("comm.show-links"), act: pick }} />}
+      {reason !== null && <p class="note">{t("comm.no-share", { reason })}</p>}
+      {value?.state === "collected" && <ServerTable run={run} name="rank_pairs" title={t("comm.pairs")} rows={12} without={reason === null ? [] : ["bandwidth_reason"]} pick={{ label: t("comm.show-links"), act: pick }} />}
     </Card>
   );
 }

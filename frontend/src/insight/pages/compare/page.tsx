@@ -17,7 +17,7 @@ import { language } from "../../shell/settings";
 import { named, t } from "../../shell/words";
 import { CallChangesCard } from "./calls";
 import { FusedCard } from "./fused";
-import { metricText } from "./metric";
+import { changeClass, changeText, metricText } from "./metric";
 import { TrendCard } from "./trend";
 
 const GOOD = new Set(["improved", "no change"]);
@@ -122,6 +122,7 @@ function Compared({ value }: { value: Comparison }) {
               { title: t("col.op"), left: true, text: (row) => row.op },
               { title: t("compare-page.before"), text: (row) => quantityText(row.base?.total_ns, "ns") },
               { title: t("compare-page.after"), text: (row) => quantityText(row.candidate?.total_ns, "ns") },
+              { title: t("compare-page.change"), text: (row) => (row.base && row.candidate ? signed(row.candidate.total_ns - row.base.total_ns) : "-") },
               { title: t("compare-page.calls-before"), text: (row) => quantityText(row.base?.calls, "count") },
               { title: t("compare-page.calls-after"), text: (row) => quantityText(row.candidate?.calls, "count") },
             ]}
@@ -167,15 +168,14 @@ function Difference({ difference }: { difference: NonNullable<Comparison["differ
         title={t("compare.difference")}
         rows={difference.rows}
         columns={[
-          { title: t("compare-page.cause"), left: true, text: (row) => causeText(row.kind, row.name) },
-          { title: t("col.input_shapes"), left: true, text: (row) => row.shapes ?? row.module ?? "-" },
+          { title: t("compare-page.cause"), left: true, text: whatText },
           { title: t("compare-page.adds"), text: (row) => signed(row.delta_ns) },
           { title: t("compare-page.adds-drawn"), left: true, text: (row) => <DeltaBar ratio={row.delta_ns / most} /> },
           { title: t("compare-page.before"), text: (row) => (row.state === "new" ? "-" : quantityText(row.base_total_ns, "ns")) },
           { title: t("compare-page.after"), text: (row) => (row.state === "removed" ? "-" : quantityText(row.candidate_total_ns, "ns")) },
           { title: t("compare-page.calls-before"), text: (row) => quantityText(row.base_calls, "count") },
           { title: t("compare-page.calls-after"), text: (row) => quantityText(row.candidate_calls, "count") },
-          { title: t("link.timeline"), text: (row) => <a href={href("timeline", { compare: true, text: row.name })} aria-label={t("link.timeline-of", { name: row.name })}>{"\u2197"}</a> },
+          { title: t("link.timeline"), text: (row) => (FOUND_BY_NAME.has(row.kind) ? <a href={href("timeline", { compare: true, text: row.name })} aria-label={t("link.timeline-of", { name: row.name })}>{"\u2197"}</a> : "-") },
         ]}
       />
       <p class="note">{t("compare-page.others", { time: signed(difference.others_ns) })}</p>
@@ -205,22 +205,20 @@ function partsChart(value: Comparison): StackChart | null {
   };
 }
 
+function whatText(row: Contribution) {
+  const more = row.shapes ?? row.module;
+  return <>{causeText(row.kind, row.name)}{more && <small class="soft shapes">{more}</small>}</>;
+}
+
+/** Kinds whose name is that of slices; the others are named by a cause. */
+const FOUND_BY_NAME: ReadonlySet<string> = new Set(["compute", "communication"]);
+
 function causeText(kind: string, name: string): string {
   if (kind === "free") return t("compare-page.free", { cause: named("free-cause", name) });
   if (kind === "concurrent" || kind === "uneven") return named("kind-of", kind);
-  return `${named("kind-of", kind)}: ${name}`;
+  return `${named("kind-of", kind)}: ${kind === "copy" ? named("copy", name) : name}`;
 }
 
 function signed(ns: number): string {
   return `${ns > 0 ? "+" : ""}${quantityText(ns, "ns")}`;
-}
-
-function changeText(change: number, kind: Judgement["change_kind"]): string {
-  const percent = (100 * change).toFixed(Math.abs(change) < 0.1 ? 1 : 0);
-  return `${change > 0 ? "+" : ""}${percent} ${kind === "points" ? t("compare-page.points") : "%"}`;
-}
-
-function changeClass(row: Judgement): string {
-  if (row.change === 0 || row.verdict === null || row.verdict === "no change") return "";
-  return (row.change > 0) === (row.worse === "up") ? "more" : "less";
 }

@@ -91,19 +91,30 @@ function FindingCard({ finding, document, places, open }: { finding: Finding; do
   );
 }
 
+/** Where all figures are from one place, it is said once, not in every row. */
 function EvidenceTable({ title, rows }: { title: string; rows: readonly Evidence[] }) {
+  const places = new Set(rows.map(whereText));
   return (
-    <RowsTable
-      title={title}
-      rows={rows}
-      columns={[
-        { title: t("findings.figure"), left: true, text: (row) => columnText(row.name) },
-        { title: t("findings.value"), text: (row) => <span class="value">{cellText(row.value, unitOf(row.name))}</span> },
-        { title: t("findings.source"), left: true, text: (row) => breakable(row.source) },
-        { title: t("findings.where"), left: true, text: whereText },
-      ]}
-    />
+    <div>
+      <RowsTable
+        title={title}
+        rows={rows}
+        columns={[
+          { title: t("findings.figure"), left: true, text: (row) => columnText(row.name) },
+          { title: t("findings.value"), text: valueText },
+          { title: t("findings.source"), left: true, text: (row) => breakable(row.source) },
+          ...(places.size > 1 ? [{ title: t("findings.where"), left: true, text: whereText }] : []),
+        ]}
+      />
+      {places.size === 1 && !places.has("-") && <p class="soft small">{t("findings.all-from", { where: [...places].join() })}</p>}
+    </div>
   );
+}
+
+/** A figure stays on its line; a long name is broken. */
+function valueText(row: Evidence) {
+  const text = cellText(row.value, unitOf(row.name));
+  return <span class={text.length > 24 ? "value" : "figure"}>{text}</span>;
 }
 
 function whereText(row: Evidence): string {

@@ -55,7 +55,7 @@ function Summary({ health }: { health: Health }) {
     if (ranks.duplicate_ranks.length) lines.push(t("health-page.duplicate", { ranks: ranks.duplicate_ranks.join(", ") }));
     if (ranks.unknown_rank_count) lines.push(t("health-page.unknown", { count: ranks.unknown_rank_count }));
   }
-  if (health.score !== null) lines.push(t("health-page.score", { score: quantityText(health.score, "ratio"), rows: health.rows_checked }));
+  if (health.score !== null) lines.push(t((ranks?.present ?? 1) > 1 ? "health-page.score-worst" : "health-page.score", { score: quantityText(health.score, "ratio"), rows: health.rows_checked }));
   const troubled = health.damage_count + health.silent_devices.length > 0;
   return (
     <section class={`card verdict ${troubled ? "bad" : "good"}`}>

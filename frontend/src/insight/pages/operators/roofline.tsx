@@ -12,7 +12,7 @@ import { type Roof, type Scale, corners, decades, place } from "./roofline-scale
 
 const MOST = 400;
 const [WIDTH, HEIGHT] = [960, 400];
-const [LEFT, RIGHT, TOP, BOTTOM] = [96, 16, 14, 46];
+const [LEFT, RIGHT, TOP, BOTTOM] = [96, 40, 14, 46];
 const SHAPES = { compute: "circle", memory: "square", latency: "triangle", mixed: "diamond", unknown: "cross" } as const;
 type Bound = keyof typeof SHAPES;
 
@@ -152,7 +152,7 @@ function told({ row, intensity, speed }: Point): string {
   return [
     [row["op_type"], row["input_shapes"]].filter(Boolean).join(" "),
     cellText(speed, "flops_per_s"),
-    `${columnText("flops_per_byte")} ${intensity.toPrecision(3)}`,
+    `${columnText("flops_per_byte")} ${cellText(intensity, "number")}`,
     typeof share === "number" ? `${columnText("share_ratio")} ${cellText(share, "ratio")}` : "",
   ].filter(Boolean).join(", ");
 }

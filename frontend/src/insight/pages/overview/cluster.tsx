@@ -19,6 +19,7 @@ export function ClusterCard({ cluster }: { cluster: Cluster }) {
     <Card title={t("cluster.title", { count: cluster.rank_count })} note={t("cluster.note", { count: cluster.straggler_count })}>
       {cluster.detailed_ranks && <p class="note">{t("cluster.detailed", { ranks: cluster.detailed_ranks.map((rank) => rank ?? "?").join(", ") })}</p>}
       {cluster.lost_count > 0 && <p class="note">{t("cluster.lost", { count: cluster.lost_count })} {cluster.lost.join("; ")}</p>}
+      {chart && <p class="note">{t(chart.columns.length > chart.rows.length ? "cluster.across" : "cluster.down")}</p>}
       {chart && <div class="scroll heat" tabIndex={0} role="region" aria-label={t("cluster.heat")}><ChartView chart={chart} title={t("cluster.heat")} /></div>}
       {cluster.worst.length > 0 && (
         <>
@@ -70,7 +71,7 @@ function heat(cluster: Cluster): HeatChart | null {
     type: "heat",
     rows: across ? steps : ranks,
     columns: across ? ranks : steps,
-    metrics: [{ label: columnText("own_ns"), unit: "ns", lowIsBad: false, wide: true }],
+    metrics: [{ label: columnText("own_ns"), unit: "ns", lowIsBad: false, wide: false, close: true }],
     cells: cluster.heat.flatMap((row, rank) => row.own_ns.map((value, step) => (across ? [step, rank, value] : [rank, step, value]))),
   };
 }
