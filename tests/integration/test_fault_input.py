@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import pickle
 import resource
+import shutil
 import struct
 import subprocess
 import sys
@@ -19,6 +21,7 @@ MEMORY: Final = 1536 << 20
 """Address space that a reader of a bomb may take: the interpreter, DuckDB and their threads alone map much of it."""
 
 FILES: Final = 100_000
+GOLDEN: Final = Path(__file__).resolve().parents[1] / "golden"
 GZIP_HEADER: Final = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
 
 
@@ -68,6 +71,27 @@ def test_a_compressed_bomb_ends_in_one_line_with_bounded_memory(tmp_path: Path, 
 
     assert told.returncode == 3, told.stdout + told.stderr[-2000:]
     assert len(told.stderr.splitlines()) == 1
+
+
+def test_code_in_the_folder_that_one_stands_in_is_not_run(tmp_path: Path) -> None:
+    folder = tmp_path / "captures"
+    for rank in range(2):
+        shutil.copytree(GOLDEN / "train_trace" / "v1", folder / f"rank{rank}")
+    ran = tmp_path / "ran"
+    for module in ("duckdb", "msgspec", "multiprocessing", "numpy", "random", "signal"):
+        (folder / f"{module}.py").write_text(f"open({str(ran)!r}, 'a').write({module!r})\n")
+    environment = {**os.environ, "ASCEND_SN_CACHE_DIR": str(tmp_path / "cache")}
+    main = [sys.executable, "-P", "-m", "ascend_sn.cli.main", "--lang", "en"]  # as the installed command starts
+    page = "import ascend_sn, sys; ascend_sn.open(sys.argv[1]).view(inline=True)"
+
+    for command in (
+        [*main, "ingest", ".", "--output", str(tmp_path / "run"), "--workers", "2"],
+        [*main, "query", ".", "select count(*) from span"],
+        [sys.executable, "-P", "-c", page, "."],
+    ):
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert not ran.exists(), (command, ran.read_text())
 
 
 class _Runs:

@@ -1,24 +1,21 @@
-"""Answers of queries as a table for the screen, CSV, JSON or Parquet."""
+"""Answers of queries as a table for the screen, CSV or JSON."""
 
 from __future__ import annotations
 
 import csv
-import errno
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from ascend_sn.errors import QueryError
 from ascend_sn.report.words.language import Language
 from ascend_sn.report.words.printable import printable, shortened
 
 if TYPE_CHECKING:
     from ascend_sn.store.sandbox import Answer
 
-__all__ = ["write_csv", "write_json", "write_parquet", "write_table"]
+__all__ = ["write_csv", "write_json", "write_table"]
 
 _CELL_WIDTH: Final = 60
 _BETWEEN: Final = 2
@@ -82,29 +79,6 @@ def write_json(answer: Answer, file: IO[str]) -> None:
         encoded = msgspec.json.encode(dict(zip(columns, row, strict=True)), enc_hook=str)
         file.write((",\n " if number else "\n ") + encoded.decode())
     file.write("\n]\n")
-
-
-def write_parquet(answer: Answer, path: Path) -> None:
-    """Write a Parquet file, compressed with zstd.
-
-    Raises:
-        QueryError: A mistake that shows only now, too much time, or values that such files cannot hold.
-        OSError: It cannot be written.
-    """
-    import duckdb
-
-    from ascend_sn.store.parquet import quiet
-
-    with quiet(duckdb.connect()) as db:
-        target = str(path).replace("'", "''")
-        try:
-            db.register("answer", answer)
-            db.execute(f"copy answer to '{target}' (format parquet, compression zstd)")
-        except duckdb.Error as error:
-            problem = str(error).splitlines()[0]
-            if isinstance(error, duckdb.IOException):
-                raise OSError(errno.EIO, problem, str(path)) from error
-            raise QueryError(f"the answer cannot be written as Parquet: {problem}") from error
 
 
 def _is_number(type_: str) -> bool:

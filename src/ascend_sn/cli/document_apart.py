@@ -42,7 +42,7 @@ def make_apart(location: Location, code: Code, job: str | None, *, cache_dir: Pa
     paths = [str(path) for path in location.input.paths]
     wanted = _Wanted(str(location.folder), paths, code, job, None if cache_dir is None else str(cache_dir))
     with subprocess.Popen(
-        [sys.executable, "-m", "ascend_sn.cli.document_apart"],
+        [sys.executable, "-P", "-m", "ascend_sn.cli.document_apart"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

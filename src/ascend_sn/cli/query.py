@@ -143,8 +143,6 @@ def _format(output_format: str | None, output: Path | None) -> str:
 def _answer(
     sandbox: Sandbox, sql: str, output_format: str, output: Path | None, language: Language, limit: int
 ) -> None:
-    from ascend_sn.cli.answers import write_parquet
-
     with sandbox.answer(sql) as answer:
         if output is None:
             _write(answer, output_format, sys.stdout, language, limit)
@@ -153,7 +151,7 @@ def _answer(
             with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
                 scratch = Path(folder) / "answer"
                 if output_format == "parquet":
-                    write_parquet(answer, scratch)
+                    answer.write_parquet(scratch)
                 else:
                     with scratch.open("w", encoding="utf-8", newline="") as file:
                         _write(answer, output_format, file, language, limit)

@@ -20,7 +20,7 @@ def started(words: Sequence[str]) -> dict[str, Any]:
     Raises:
         UsageError: It did not start; its last line says why.
     """
-    command = [sys.executable, "-m", "ascend_sn.cli.main", "view", *words, "--format", "json"]
+    command = [sys.executable, "-P", "-m", "ascend_sn.cli.main", "view", *words, "--format", "json"]
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import forkserver, resource_tracker
 from typing import Final, TypeVar
 
 import msgspec
@@ -24,6 +25,7 @@ _WORKER_BYTES: Final = 250_000_000
 _MEMORY_RATIO: Final = 1.0
 """Memory for reading a source, as a share of its size; measured: 0.6 to 0.7."""
 
+_SAFE_PATH: Final = "PYTHONSAFEPATH"
 _PRELOADED: Final = ["ascend_sn.formats.registry", "ascend_sn.store.reading"]
 
 
@@ -64,11 +66,29 @@ class Processes(msgspec.Struct, frozen=True):
     ) -> Iterator[Outcome[_Made]]:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(_PRELOADED)
+        _start_server()
         pool = ProcessPoolExecutor(min(workers, len(places)), mp_context=context)
         try:
             yield from over(pool, function, items, places, at_once=workers)
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _start_server() -> None:
+    """Start what starts the workers, without the working folder on its path.
+
+    That may be the folder of a capture, and hold a `multiprocessing.py`.
+    """
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        resource_tracker.ensure_running()
+        forkserver.ensure_running()
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before
 
 
 def carried(size_bytes: Sequence[int], *, cores: int | None = None, free_bytes: int | None = None) -> int:

@@ -92,7 +92,7 @@ def _which(named: Input, folder: Path, job: str | None, cache_dir: Path | None) 
 
 def _output(named: Input, words: list[str]) -> str:
     """Run a command of ours and return what it printed."""
-    done = subprocess.run([sys.executable, "-m", _MAIN, *words], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-P", "-m", _MAIN, *words], capture_output=True, text=True, check=False)
     if done.returncode:
         lines = done.stderr.strip().splitlines()
         reason = lines[-1].removeprefix("ascend-sn: ") if lines else f"exit code {done.returncode}"

@@ -1,96 +1,77 @@
-"""SQL of strangers on a run: it sees the tables of that run and nothing else of the machine."""
+"""SQL of strangers on a run: it sees the tables of that run and nothing else of the machine, see `sandbox_process`."""
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from threading import Timer
+from multiprocessing.connection import Connection
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-import duckdb
-from duckdb import DuckDBPyConnection
-
 from ascend_sn.errors import QueryError
-from ascend_sn.model.tables import BY_NAME
-from ascend_sn.store.parquet import quiet, show_table
 from ascend_sn.store.run import Run
+from ascend_sn.store.sandbox_process import Asked, More, Saved, Shown
 
 __all__ = ["Answer", "Sandbox"]
 
 SECONDS: Final = 60.0
 """Time after which a query is stopped, unless another one is given."""
 
-MEMORY: Final = "2GB"
-DISK: Final = "4GB"
-THREADS: Final = 2
-
-_BATCH: Final = 10_000
+_MAIN: Final = "from ascend_sn.store.sandbox_process import main; main()"
+"""Not with `-m`: what is sent would be of other classes than those of the module that is run."""
 
 
 class Answer:
     """What a query returns: `columns` (names), `types` (DuckDB's names), and the rows, worked out when asked for."""
 
-    def __init__(self, db: DuckDBPyConnection, sql: str, timeout_s: float) -> None:
-        self._db = db
-        self._sql = sql
-        self._timeout_s = timeout_s
-        relation = db.sql(sql)
-        self.columns: list[str] = list(relation.columns)
-        self.types: list[str] = [str(type_) for type_ in relation.types]
+    def __init__(self, process: _Process, columns: list[str], types: list[str]) -> None:
+        self._process = process
+        self.columns = columns
+        self.types = types
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows in their order, a batch at a time."""
-        with _told(self._timeout_s):
-            result = self._db.execute(self._sql)
-            while batch := result.fetchmany(_BATCH):
-                yield from batch
+        while batch := self._process.asked(More()):
+            yield from batch
 
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows as an Arrow stream (the PyCapsule interface)."""
-        with _told(self._timeout_s):
-            return self._db.sql(self._sql).__arrow_c_stream__(requested_schema)
+    def write_parquet(self, path: Path) -> None:
+        """Write the whole answer as a Parquet file, compressed with zstd.
+
+        Raises:
+            QueryError: A mistake that shows only now, too much time, or values that such files cannot hold.
+            OSError: It cannot be written.
+        """
+        self._process.asked(Saved(path.absolute()))
 
 
 class Sandbox:
-    """A connection for SQL that is not trusted. Close it, or use it in a `with` statement.
+    """A process for SQL that is not trusted. Close it, or use it in a `with` statement.
 
     A query is exactly one SELECT. It reads the Parquet files of the run; every other file, the network, extensions,
-    the settings and Python's variables are out of reach; memory, disk, threads and time are bounded.
+    the settings and Python's variables are out of reach; memory, disk, threads and time are bounded, whatever the
+    statement: where it cannot be stopped, its process ends, and the next query gets another one.
     """
 
     def __init__(self, run: Run, *, timeout_s: float = SECONDS) -> None:
-        """Show the tables of `run`, then lock the doors.
+        """Begin to show the tables of `run`.
 
         Args:
             run: An opened run.
-            timeout_s: Seconds after which a query is stopped.
+            timeout_s: Seconds of work after which a query is stopped; those in which its rows are used do not count.
         """
         self.timeout_s = timeout_s
         self._opened = ExitStack()
         self._folder = tempfile.TemporaryDirectory(prefix="ascend-sn-query-", ignore_cleanup_errors=True)
-        self._db: DuckDBPyConnection = duckdb.connect(
-            config={
-                "threads": THREADS,
-                "memory_limit": MEMORY,
-                "temp_directory": self._folder.name,
-                "max_temp_directory_size": DISK,
-                "allow_community_extensions": False,
-                "autoinstall_known_extensions": False,
-                "autoload_known_extensions": False,
-                "python_enable_replacements": False,
-            }
+        self._shown = Shown(
+            {name: list(files) for name, files in run.files.items()}, run.assumed_ranks, self._folder.name
         )
-        files = {name: [str(file) for file in of_table] for name, of_table in run.files.items()}
-        for name, table in BY_NAME.items():
-            show_table(self._db, table, run.files[name], run.assumed_ranks)
-        allowed = [path for of_table in files.values() for path in of_table]
-        # The files themselves, not their folders: a folder that may be read may also be written.
-        self._db.execute("set allowed_paths = $paths", {"paths": allowed})
-        self._db.execute("set enable_external_access = false")
-        quiet(self._db)
-        self._db.execute("set lock_configuration = true")
+        self._process = _Process(self._shown)
 
     @contextmanager
     def answer(self, sql: str) -> Iterator[Answer]:
@@ -101,27 +82,18 @@ class Sandbox:
         """
         if any("\ud800" <= character <= "\udfff" for character in sql):  # what Python makes of bytes that are no text
             raise QueryError("the query holds bytes that are no UTF-8")
-        with _told():
-            statements = self._db.extract_statements(sql)
-        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise QueryError("a query is exactly one SELECT (WITH, FROM, VALUES, DESCRIBE and SUMMARIZE count as one)")
-        timer = Timer(self.timeout_s, self._db.interrupt)
-        timer.daemon = True
-        timer.start()
-        try:
-            with _told(self.timeout_s):
-                answer = Answer(self._db, sql, self.timeout_s)
-            yield answer
-        finally:
-            timer.cancel()
+        if not self._process.is_ready:
+            self._process.end()
+            self._process = _Process(self._shown)
+        yield Answer(self._process, *self._process.asked(Asked(sql, self.timeout_s)))
 
     def keep_open(self, opened: ExitStack) -> None:
         """Close what the tables are read from together with the sandbox."""
         self._opened.push(opened)
 
     def close(self) -> None:
-        """Release the connection and what it kept on disk."""
-        self._db.close()
+        """End the process, and remove what it kept on disk."""
+        self._process.end()
         self._folder.cleanup()
         self._opened.close()
 
@@ -134,23 +106,50 @@ class Sandbox:
         self.close()
 
 
-@contextmanager
-def _told(timeout_s: float = SECONDS) -> Iterator[None]:
-    """Tell what the database says in the words of a user."""
-    try:
-        yield
-    except duckdb.InterruptException as error:
-        raise QueryError(f"the query was stopped after {timeout_s:g} s") from error
-    except duckdb.PermissionException as error:
-        raise QueryError("the query reaches out of the run: only its tables can be read") from error
-    except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
-        raise QueryError(f"the query needs more than {MEMORY} of memory and {DISK} of disk") from error
-    except duckdb.Error as error:
-        raise QueryError(_first_lines(str(error))) from error
+class _Process:
+    """The other process; `is_ready` says whether it waits for the next request."""
 
+    def __init__(self, shown: Shown) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._child = subprocess.Popen(
+                [sys.executable, "-P", "-c", _MAIN, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+            )
+        self._talk = Connection(ours.detach())
+        self._talk.send(shown)
+        self._timeout_s = self._used_s = 0.0
+        self.is_ready = True
 
-def _first_lines(problem: str) -> str:
-    """What is wrong and where, on one line: DuckDB adds the query and a mark below the place."""
-    lines = [line.strip() for line in problem.splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith(("LINE ", "^"))]
-    return " ".join(told) or problem
+    def asked(self, request: Asked | More | Saved) -> Any:
+        """Return what it answers.
+
+        Raises:
+            QueryError: What is wrong with the query; the limit is reached.
+            OSError: A file cannot be written.
+        """
+        if isinstance(request, Asked):
+            self._timeout_s, self._used_s = request.timeout_s, 0.0
+        began = time.monotonic()
+        self.is_ready = False
+        try:
+            self._talk.send(request)
+            reply = self._talk.recv()
+        except (EOFError, OSError) as error:
+            if self._used_s + time.monotonic() - began >= self._timeout_s:
+                raise QueryError(f"the query was stopped after {self._timeout_s:g} s") from error
+            raise QueryError("the process that answers the query died; was it out of memory?") from error
+        self.is_ready = True
+        self._used_s += time.monotonic() - began
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        self._talk.close()
+        self._child.kill()
+        self._child.wait()

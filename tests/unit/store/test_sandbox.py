@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import ascend_sn
 from ascend_sn.errors import QueryError
 from ascend_sn.store.run import Run
 from ascend_sn.store.sandbox import Sandbox
+from ascend_sn.store.sandbox_process import Locked, Shown
 
 TRACE = Path(__file__).resolve().parents[2] / "golden" / "train_trace" / "v1"
 
@@ -30,6 +33,11 @@ def run(tmp_path: Path) -> Iterator[Run]:
 def rows(sandbox: Sandbox, sql: str) -> list[tuple[object, ...]]:
     with sandbox.answer(sql) as answer:
         return list(answer.rows())
+
+
+def locked(run: Run, folder: Path) -> Locked:
+    """What the other process holds, in this one."""
+    return Locked(Shown(run.files, run.assumed_ranks, str(folder)))
 
 
 def test_the_tables_are_those_of_the_run(run: Run) -> None:
@@ -106,7 +114,7 @@ def test_nothing_else_can_be_read(run: Run, tmp_path: Path, sql: str) -> None:
     assert "sesame" not in str(told.value)
 
 
-def test_the_files_of_the_run_cannot_be_overwritten(run: Run) -> None:
+def test_the_files_of_the_run_cannot_be_overwritten(run: Run, tmp_path: Path) -> None:
     target = run.files["step"][0]
     before = target.read_bytes()
 
@@ -117,7 +125,7 @@ def test_the_files_of_the_run_cannot_be_overwritten(run: Run) -> None:
             with pytest.raises(
                 Exception, match=r"(?i)permission|access|disabled"
             ):  # even without the check of statements
-                sandbox._db.execute(f"attach '{target}.db'")
+                locked(run, tmp_path).db.execute(f"attach '{target}.db'")
     assert target.read_bytes() == before
     assert sorted(os.listdir(target.parent)) == [target.name]
 
@@ -130,17 +138,76 @@ def test_variables_of_python_are_out_of_reach(run: Run) -> None:
     assert hidden["a"] == [1, 2, 3]
 
 
-def test_settings_stay_as_they_are(run: Run) -> None:
-    with Sandbox(run) as sandbox:
-        for change in ("set enable_external_access = true", "set allowed_paths = ['/']", "set memory_limit = '1TB'"):
-            with pytest.raises(Exception, match=r"(?i)locked|cannot change"):
-                sandbox._db.execute(change)
+def test_settings_stay_as_they_are(run: Run, tmp_path: Path) -> None:
+    db = locked(run, tmp_path).db
+    for change in ("set enable_external_access = true", "set allowed_paths = ['/']", "set memory_limit = '1TB'"):
+        with pytest.raises(Exception, match=r"(?i)locked|cannot change"):
+            db.execute(change)
 
 
 def test_an_endless_query_is_stopped(run: Run) -> None:
     with Sandbox(run, timeout_s=0.2) as sandbox:
         with pytest.raises(QueryError, match=r"stopped after 0\.2 s"):
             rows(sandbox, "select count(*) from range(100000000000) a(i), range(1000) b(j)")
+        assert rows(sandbox, "select count(*) from step") == [(2,)]
+
+
+UNSTOPPABLE = "select md5(repeat('x', 1000000000))"
+"""One call of a function, over half a minute long on one core of 2026."""
+
+
+@pytest.mark.parametrize("written", [UNSTOPPABLE, "select md5(repeat('x', 1000000000 + step_id)) from step"])
+def test_what_cannot_be_interrupted_is_stopped_and_the_next_query_answered(run: Run, written: str) -> None:
+    with Sandbox(run, timeout_s=0.5) as sandbox:
+        with pytest.raises(QueryError, match=r"stopped after 0\.5 s"):
+            rows(sandbox, written)
+        assert rows(sandbox, "select count(*) from step") == [(2,)]
+
+
+def test_the_time_in_which_rows_are_used_does_not_count(run: Run) -> None:
+    with Sandbox(run, timeout_s=2) as sandbox, sandbox.answer("select i from range(30000) t(i)") as answer:
+        taken = answer.rows()
+        first = next(taken)
+        time.sleep(2.5)
+        assert [first, *taken] == [(at,) for at in range(30_000)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select length(repeat('x', 4000000000))",
+        pytest.param("select list(repeat('x', 300000000)) from range(100)", marks=pytest.mark.slow),
+        pytest.param(
+            "select repeat('x', 1000000000), repeat('y', 1000000000), repeat('z', 1000000000)", marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_values_of_any_size_take_bounded_memory(run: Run, sql: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    with Sandbox(run) as sandbox:
+        with pytest.raises(QueryError, match="the query needs more than 2GB of memory"):
+            rows(sandbox, sql)
+        assert rows(sandbox, "select count(*) from step") == [(2,)]
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 5 << 20  # KiB
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10
+
+
+def test_a_process_that_is_killed_is_told_and_the_next_query_answered(run: Run) -> None:
+    with Sandbox(run) as sandbox:
+        with sandbox.answer("select i from range(30000) t(i)") as answer:
+            taken = answer.rows()
+            next(taken)
+            sandbox._process._child.kill()
+            with pytest.raises(QueryError, match="died"):
+                list(taken)
+        assert rows(sandbox, "select count(*) from step") == [(2,)]
+
+
+def test_rows_that_nobody_takes_harm_no_later_query(run: Run) -> None:
+    with Sandbox(run) as sandbox:
+        with sandbox.answer("select i from range(30000) t(i)") as answer:
+            next(answer.rows())
         assert rows(sandbox, "select count(*) from step") == [(2,)]
 
 
