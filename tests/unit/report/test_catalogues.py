@@ -76,6 +76,15 @@ FAMILIES = {
     "verdict": ("cpu-capture", "host-capture"),
 }
 
+# Chinese words that had a second one beside them: what stands for each of them now.
+ONE_WORD = {
+    "可信度": "置信度", "诊断建议": "优化建议", "通信组": "通信域", "回放": "重放", "已保留": "已预留",
+    "传输方式": "链路类型",
+    "未掩盖": "暴露", "气泡": "空泡", "自身耗时": "自身时间", "总耗时": "总时间", "总时长": "总时间", "总览": "概览",
+    "重叠分析": "掩盖分析", "归约": "规约", "限值": "阈值", "单步": "step", "每步": "每个 step", "流水级": "stage",
+    "launch 时延": "下发时延", "峰值内存": "内存峰值",
+}  # fmt: skip
+
 # Ids whose last part is a word of the data: kinds of damage and names of checks come from readers and analyses.
 OPEN_FAMILIES = ("damage.", "check.", "term.")
 
@@ -190,3 +199,12 @@ def test_the_catalogues_are_compiled_from_their_sources() -> None:
         assert {key.replace("(", "[").replace(")", "]"): value for key, value in compiled.items()} == source, (
             "compile them: python hatch_build.py"
         )
+
+
+@pytest.mark.parametrize("word", ONE_WORD)
+def test_one_thing_has_one_word_in_chinese(word: str) -> None:
+    paths = sorted((LOCALE_FOLDER / "zh" / "LC_MESSAGES").glob("*.po"))
+    said = [line for path in paths for line in path.read_text(encoding="utf-8").splitlines() if word in line]
+
+    assert len(paths) == 3
+    assert said == [], f"say {ONE_WORD[word]}"
