@@ -18,7 +18,7 @@ from ascend_sn.model.rows import Int64
 __all__ = ["ANALYSIS", "host_pauses"]
 
 WAITING_OPERATORS: Final = ("aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal")
-"""Operators that wait for the device by design; they stand for the wait where no host calls were recorded."""
+"""Operators that wait for the device by design; they stand for the wait where no call that waits was recorded."""
 
 _TYPES: Final = {
     "profile_id": "integer",
@@ -43,9 +43,9 @@ def host_pauses(db: DuckDBPyConnection) -> Result:
 
     Kinds: `gc` (recorded collections), `sync` (synchronisations), `compile` (operators compiled while the program
     runs), `blocking_copy` (copies whose name does not say that they are asynchronous), `implicit_sync` (operators
-    such as `aten::item`, where the profile has no host calls), and `launch_blocking`: launches that a synchronisation
-    follows at once on their thread, as with blocking launches; its share_ratio is that of all launches, its times are
-    those of the synchronisations.
+    such as `aten::item`, where the profile has no calls that wait: some levels leave them out), and `launch_blocking`:
+    launches that a synchronisation follows at once on their thread, as with blocking launches; its share_ratio is
+    that of all launches, its times are those of the synchronisations.
 
     The call site is the innermost frame of the operator's call stack, where one was recorded, and the operator is the
     innermost one open on the thread.
@@ -103,7 +103,7 @@ def _events(db: DuckDBPyConnection) -> dict[str, Any]:
                operator_id, 'implicit_sync'
         from operator
         where operator.name in (select unnest($waiting))
-          and operator.profile_id not in (select profile_id from host_call)
+          and operator.profile_id not in (select profile_id from {classified} where class = 'sync')
           and (parent_id is null or (profile_id, parent_id) not in (
                    select (profile_id, operator_id) from operator where name in (select unnest($waiting))))
         order by 1, ts_ns, thread, name, dur_ns

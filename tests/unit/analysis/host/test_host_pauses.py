@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from ascend_sn.analysis.host.host_pauses import host_pauses
 from tests.unit.analysis.traces import Row, call, kernel, numbered, operator, results, step
 
@@ -63,6 +65,19 @@ def test_without_host_calls_the_operators_that_wait_stand_for_the_waits() -> Non
         20,
     )
     assert row["waited_ns"] == 15
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [("Enqueue", {"implicit_sync": 20}), ("aclrtSynchronizeStream", {"sync": 15})],
+    ids=["no call that waits was recorded", "calls that wait were recorded"],
+)
+def test_operators_stand_for_waits_where_the_level_leaves_calls_that_wait_out(
+    other: str, expected: dict[str, int]
+) -> None:
+    found = by_kind([operator("aten::item", 0, 20), call(other, 2, 15), kernel(0, 15)])
+
+    assert {kind: row["total_ns"] for kind, row in found.items()} == expected
 
 
 def test_launches_followed_by_a_synchronisation_are_blocking() -> None:
