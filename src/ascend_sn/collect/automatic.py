@@ -8,7 +8,8 @@ import threading
 
 from ascend_sn.collect.exit_hook import ExitHook
 from ascend_sn.collect.faults import FaultLog
-from ascend_sn.collect.profiler import Profiler, when_another_opens
+from ascend_sn.collect.neighbours import is_alone, stand_aside_by
+from ascend_sn.collect.profiler import Profiler
 from ascend_sn.model.trace_schema import STEP_ORIGINS, WORKERS_METRIC
 
 TYPE_CHECKING = False
@@ -28,6 +29,17 @@ LAUNCHERS = ("torchrun", "torch/distributed/run.py", "torch/distributed/launch.p
 """Ends of the names of programs that only start others."""
 
 
+class _StepFinder(Profiler):
+    """A profiler whose steps are found, not marked by the program."""
+
+    def mark_found(self, n: int, origin: str) -> None:
+        """End step `n`; `origin` says what showed it."""
+        try:
+            self._mark_step(n, origin)
+        except Exception:  # noqa: BLE001 - the boundary to the user's program
+            self._faults.exception("step")
+
+
 class AutomaticRun:
     """Starts at the first batch or optimizer step, and marks steps from then on.
 
@@ -40,7 +52,7 @@ class AutomaticRun:
     """
 
     def __init__(self, config: ProfilerConfig, *, starts_by_step: bool = True) -> None:
-        self.profiler = Profiler(config)
+        self.profiler = _StepFinder(config)
         self._starts_by_step = starts_by_step
         self._faults = FaultLog()
         self._lock = threading.RLock()
@@ -134,7 +146,7 @@ class AutomaticRun:
             if self._is_child:  # it may end without the functions that its parent had registered for that
                 ExitHook(self._at_exit)
             if self._starts_by_step:
-                if self.profiler.is_alone:  # else the program records itself, into the same folder
+                if is_alone(self.profiler):  # else the program records itself, into the same folder
                     self._start()
             elif self._is_child:
                 from ascend_sn.collect.standby import listen
@@ -143,7 +155,7 @@ class AutomaticRun:
 
     def _step_ended(self, origin: str) -> None:
         self._step += 1
-        self.profiler.mark_found_step(self._step - 1, origin)
+        self.profiler.mark_found(self._step - 1, origin)
         if self._stop_at is not None and self._step >= self._stop_at:
             self._stop_at = None
             self.profiler.stop()
@@ -170,13 +182,13 @@ class AutomaticRun:
             return
         self._is_watching = True
         ExitHook(self._at_exit)
-        when_another_opens.append(self._stand_aside)
+        stand_aside_by(self._stand_aside)
         os.register_at_fork(after_in_child=self._begin_anew)
 
     def _begin_anew(self) -> None:
         """A forked child that takes steps is recorded on its own."""
         self._lock = threading.RLock()
-        self.profiler = Profiler(self.profiler.config)
+        self.profiler = _StepFinder(self.profiler.config)
         self._optimizer, self._batch_count, self._step, self._has_started = None, 0, 0, False
         self._start_at = self._stop_at = self._workers = None
         self._is_child, self._has_said = True, False
@@ -193,7 +205,7 @@ class AutomaticRun:
             self._say(f"recorded into {folder}")
         elif (
             not self._has_started
-            and self.profiler.is_alone
+            and is_alone(self.profiler)
             and self._starts_by_step
             and not sys.argv[0].endswith(LAUNCHERS)
         ):

@@ -7,29 +7,28 @@ import weakref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
+    from collections.abc import Callable
 
-    class Forkable(Protocol):
-        """Something with state that a forked child has to let go of."""
+__all__ = ["call_in_children"]
 
-        def forget_parent(self) -> None:
-            """Drop what belongs to the parent process; runs in the child."""
-
-
-__all__ = ["forget_in_children"]
-
-_recording: weakref.WeakSet[Forkable] = weakref.WeakSet()
+_forgetting: set[weakref.WeakMethod[Callable[[], None]]] = set()
 _hooks: list[object] = []
 
 
-def forget_in_children(profiler: Forkable) -> None:
-    """Call `profiler.forget_parent()` in every child that this process forks from now on."""
+def call_in_children(forget: Callable[[], None]) -> None:
+    """Call a method, as long as its object lives, in every child that this process forks from now on.
+
+    Args:
+        forget: A bound method that drops what belongs to the parent process.
+    """
     if not _hooks:  # once, at the first recording: the hook cannot be taken away again
         os.register_at_fork(after_in_child=_forget)
         _hooks.append(_forget)
-    _recording.add(profiler)
+    _forgetting.add(weakref.WeakMethod(forget, _forgetting.discard))
 
 
 def _forget() -> None:
-    for profiler in list(_recording):
-        profiler.forget_parent()
+    for known in list(_forgetting):
+        forget = known()
+        if forget is not None:
+            forget()

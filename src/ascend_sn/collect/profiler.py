@@ -11,7 +11,8 @@ from ascend_sn.collect.described import begin_described
 from ascend_sn.collect.environment import job_place
 from ascend_sn.collect.exit_hook import ExitHook
 from ascend_sn.collect.faults import FaultLog
-from ascend_sn.collect.fork import forget_in_children
+from ascend_sn.collect.fork import call_in_children
+from ascend_sn.collect.neighbours import ask_others_aside, has_recorded
 from ascend_sn.collect.scheduled import ScheduledRun
 from ascend_sn.collect.scopes import OpScope, recorded_function
 from ascend_sn.model.trace_schema import SPAN
@@ -30,12 +31,6 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 __all__ = ["Profiler"]
-
-_opened: list[int] = []
-"""For each profiler that has opened a session the process it did so in: a forked child inherits those of its parent."""
-
-when_another_opens: list[Callable[[Profiler], None]] = []
-"""Called with a profiler that is about to record the framework too."""
 
 
 @own_calls
@@ -67,7 +62,6 @@ class Profiler(SpanCalls):
         self._scheduled: ScheduledRun | None = None
         self._starts_by_use = self.config.backend != "off"
         self._started_by_use = False
-        self._opened_in = 0
         self._span_cost_ns = 0
 
     @classmethod
@@ -89,12 +83,6 @@ class Profiler(SpanCalls):
     def output_folder(self) -> str | None:
         """The folder that holds this process's files, once recording has started."""
         return None if self._trace is None else self._trace.path
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether no other profiler of this process has ever recorded; for the recording by variables."""
-        here = os.getpid()
-        return _opened.count(here) == int(self._opened_in == here)
 
     @property
     def fault_counts(self) -> dict[str, int]:
@@ -316,13 +304,6 @@ class Profiler(SpanCalls):
         except Exception:  # noqa: BLE001 - the boundary to the user's program
             self._faults.exception("step")
 
-    def mark_found_step(self, n: int, origin: str) -> None:
-        """End step `n`, which was found and not marked by the program; `origin` says what showed it."""
-        try:
-            self._mark_step(n, origin)
-        except Exception:  # noqa: BLE001 - the boundary to the user's program
-            self._faults.exception("step")
-
     def log_metric(self, name: str, value: float) -> None:
         """Record a value at this moment; `data_time` (seconds) counts as the data phase of `summary()`."""
         try:
@@ -359,7 +340,15 @@ class Profiler(SpanCalls):
         """
         return recorded_function(self, function)
 
-    def forget_parent(self) -> None:
+    def __getstate__(self) -> dict[str, object]:
+        return {"config": self.config}
+
+    def __setstate__(self, state: dict[str, ProfilerConfig]) -> None:
+        # A copy, or an object that went to another process, is silent until it is started.
+        self.__init__(state["config"])  # type: ignore[misc]
+        self._starts_by_use = False
+
+    def _forget_parent(self) -> None:
         """Leave the parent's recording alone; a forked child, where this runs, records only when started."""
         self._lock = threading.RLock()
         if self._trace is not None:
@@ -371,14 +360,6 @@ class Profiler(SpanCalls):
         if self._exit_hook is not None:
             self._exit_hook.cancel()
             self._exit_hook = None
-
-    def __getstate__(self) -> dict[str, object]:
-        return {"config": self.config}
-
-    def __setstate__(self, state: dict[str, ProfilerConfig]) -> None:
-        # A copy, or an object that went to another process, is silent until it is started.
-        self.__init__(state["config"])  # type: ignore[misc]
-        self._starts_by_use = False
 
     def _begin_by_use(self) -> Recorder | None:
         """Start recording because it is being used; only when nobody ever started or stopped it."""
@@ -407,19 +388,15 @@ class Profiler(SpanCalls):
         # A program that only marks its spans has not asked for more: a loaded framework is left alone then.
         with_framework = not by_use or config.backend != "auto"
         if with_framework:
-            for stand_aside in tuple(when_another_opens):
-                stand_aside(self)
+            ask_others_aside(self)
         self._close_session()  # one that was started by use goes over into the new one
         if self._trace is not None and self._trace is not trace:
             self._trace.close()
-        forget_in_children(self)
+        call_in_children(self._forget_parent)
         self.config = config
         self._starts_by_use = False
         self._trace = trace
-        here = os.getpid()
-        if self._opened_in != here:
-            self._opened_in = here
-            _opened.append(here)
+        has_recorded(self)
         self._exit_hook = ExitHook(self.stop)
         if with_framework:
             trace.tell_expected(config)

@@ -42,11 +42,6 @@ class Schedule:
         """Steps until the last cycle is complete (the first one, where cycles go on for ever)."""
         return self.skip + max(self.repeat, 1) * (self.wait + self.warmup + self.active)
 
-    @property
-    def steps_before_data(self) -> int:
-        """Steps that pass before the first one that is kept."""
-        return self.skip + self.wait + self.warmup
-
     def phase_of(self, step: int) -> int:
         """Return what happens in a step, counted from 0: IDLE, WARMUP, ACTIVE or DONE."""
         step -= self.skip

@@ -14,6 +14,7 @@ from ascend_sn.collect.automatic import LAUNCHERS, AutomaticRun
 from ascend_sn.collect.environment import STARTED
 from ascend_sn.collect.environment_recording import recording_of_environment
 from ascend_sn.collect.imports import call_after_import
+from ascend_sn.collect.neighbours import is_alone
 
 __all__ = ["begin"]
 
@@ -53,7 +54,7 @@ def _is_meant() -> bool:
 
 def _say_when_unused(run: AutomaticRun) -> None:
     """End a program in which nothing was found to record with a word about it, never in silence."""
-    if not run.has_started and run.profiler.is_alone:
+    if not run.has_started and is_alone(run.profiler):
         _say(
             "nothing recorded: no optimizer step and no data loader batch of PyTorch was seen; "
             "mark steps with ascend.profiler.Profiler instead"
