@@ -8,27 +8,23 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from ascend_sn.cli.command import ANY_PATH, GuideCommand, input_options, job_option, language_option, redact_option
 from ascend_sn.cli.opening import input_of
+from ascend_sn.cli.page_documents import Documents
 from ascend_sn.cli.starting import started
 from ascend_sn.errors import AscendSnError, InputError, UsageError
-from ascend_sn.report.words.language import Code, Language
+from ascend_sn.report.words.language import Language
 from ascend_sn.report.words.printable import printable
 from ascend_sn.store.input import Input
 
 if TYPE_CHECKING:
-    from ascend_sn.insight.runs import Note, ServedRun
-    from ascend_sn.insight.stand_ins import StandIns
-    from ascend_sn.store import Location
-
-_Document = TypeVar("_Document")
+    from ascend_sn.insight.runs import Served, ServedRun
 
 SCHEMA: Final = "ascend-sn/view/1"
 
@@ -84,23 +80,10 @@ def view(
     if history is not None:
         _look_at_history(history, cache_dir, language)
     if background:
-        words = [
-            *map(str, inputs),
-            "--port",
-            str(port),
-            "--host",
-            host,
-            "--base-url",
-            base_url,
-            "--lang",
-            language.code,
-        ]
-        for option, value in (("--history", history), ("--job", job), ("--cache-dir", cache_dir)):
-            words += [] if value is None else [option, str(value)]
-        idle_minutes = _IDLE_MINUTES if idle_exit is None else idle_exit
-        words += ["--idle-exit", str(idle_minutes), *(["--no-browser"] if no_browser else [])]
-        words += ["--redact"] if redact else []
-        _print(started(words), output_format, language, idle_minutes)
+        _in_background(
+            inputs, port, host, base_url, history, job, cache_dir, language, output_format,
+            idle_minutes=_IDLE_MINUTES if idle_exit is None else idle_exit, no_browser=no_browser, redact=redact,
+        )  # fmt: skip
         return 0
     from ascend_sn.insight.app import application
     from ascend_sn.insight.runs import Served
@@ -121,29 +104,62 @@ def view(
         if not no_browser:
             _open_browser(at.address.url)
 
+    idle_exit_s = None if idle_exit is None else 60 * idle_exit
+    serve(
+        application(served), at, ready=ready, idle_exit_s=idle_exit_s, is_over=_over_when_all_failed(served.runs),
+        ended=lambda signal_, is_busy: _ended(served, language, signal_, is_busy),
+    )  # fmt: skip
+    _let_fail(served.runs, patience_s=0)
+    return 0
+
+
+def _in_background(
+    inputs: Sequence[Path],
+    port: int,
+    host: str,
+    base_url: str,
+    history: str | None,
+    job: str | None,
+    cache_dir: Path | None,
+    language: Language,
+    output_format: str | None,
+    *,
+    idle_minutes: float,
+    no_browser: bool,
+    redact: bool,
+) -> None:
+    """Have a process of its own serve the page, and say where."""
+    words = [*map(str, inputs), "--port", str(port), "--host", host, "--base-url", base_url, "--lang", language.code]
+    for option, value in (("--history", history), ("--job", job), ("--cache-dir", cache_dir)):
+        words += [] if value is None else [option, str(value)]
+    words += ["--idle-exit", str(idle_minutes)]
+    words += [option for option, is_on in (("--no-browser", no_browser), ("--redact", redact)) if is_on]
+    _print(started(words), output_format, language, idle_minutes)
+
+
+def _over_when_all_failed(runs: Sequence[ServedRun]) -> Callable[[], bool]:
+    """Return what says whether nothing is left to show; of two runs it names the one that failed, once."""
     told: set[str] = set()
 
     def is_over() -> bool:
-        failed = [run for run in served.runs if run.failure is not None]
+        failed = [run for run in runs if run.failure is not None]
         for run in failed:
-            if run.id not in told and len(failed) < len(served.runs):
+            if run.id not in told and len(failed) < len(runs):
                 print(f"ascend-sn: {printable(str(run.failure))}", file=sys.stderr)
                 told.add(run.id)
-        return len(failed) == len(served.runs)
+        return len(failed) == len(runs)
 
-    def ended(signal_: int | None, is_busy: bool) -> None:
-        has_ended = served.close()
-        if signal_ is not None and (is_busy or not has_ended):
-            # What still works in other threads cannot be broken off; nothing of it is wanted any more.
-            print(language.text("cli.interrupted"), file=sys.stderr)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(128 + signal_)
+    return is_over
 
-    idle_exit_s = None if idle_exit is None else 60 * idle_exit
-    serve(application(served), at, ready=ready, ended=ended, idle_exit_s=idle_exit_s, is_over=is_over)
-    _let_fail(served.runs, patience_s=0)
-    return 0
+
+def _ended(served: Served, language: Language, signal_: int | None, is_busy: bool) -> None:
+    has_ended = served.close()
+    if signal_ is not None and (is_busy or not has_ended):
+        # What still works in other threads cannot be broken off; nothing of it is wanted any more.
+        print(language.text("cli.interrupted"), file=sys.stderr)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(128 + signal_)
 
 
 def _look_at_history(place: str, cache_dir: Path | None, language: Language) -> None:
@@ -180,75 +196,6 @@ def _print(where: Mapping[str, Any], output_format: str | None, language: Langua
         print(language.text("say.viewing"), file=sys.stderr)
     else:
         print(language.text("say.viewing-on", pid=str(where["pid"]), minutes=f"{idle_minutes:g}"), file=sys.stderr)
-
-
-class Documents:
-    """What the commands `analyze`, `compare` and `history` would say, for the page."""
-
-    def __init__(self, cache_dir: Path | None, stand_ins: StandIns | None = None) -> None:
-        self._cache_dir = cache_dir
-        self._stand_ins = stand_ins
-
-    def document(self, location: Location, code: str, job: str | None, progress: Note) -> bytes:
-        """Return the document of a run that lies there, as JSON; `progress` is told which part of how many comes."""
-        from ascend_sn.cli.document_apart import make_apart
-        from ascend_sn.cli.opening import document_at, page_selection
-        from ascend_sn.report.documents.as_json import json_text
-
-        language = _language(code)
-
-        def apart() -> None:
-            if location.is_cached and _is_large(location):
-                make_apart(location, language.code, job, cache_dir=self._cache_dir, progress=progress)
-
-        document = document_at(
-            location, language, cache_dir=self._cache_dir, selection=page_selection(), job=job, progress=progress,
-            first=apart,
-        )  # fmt: skip
-        return json_text(self._shown(document)).encode()
-
-    def comparison(self, baseline: Input, candidate: Input, code: str) -> bytes:
-        """Return the document of a comparison, as JSON."""
-        from ascend_sn.cli.comparing import comparison_of
-        from ascend_sn.report.documents.as_json import json_text
-
-        document = comparison_of(baseline.paths, candidate.paths, _language(code), cache_dir=self._cache_dir)
-        return json_text(self._shown(document)).encode()
-
-    def history(self, place: str, code: str) -> bytes:
-        """Return the document of a trend, as JSON."""
-        from ascend_sn.cli.history_actions import trend
-        from ascend_sn.compare.history.baseline import HistorySettings
-        from ascend_sn.report.documents.as_json import json_text
-
-        settings = HistorySettings.in_force(Path.cwd(), place=place, series=None)
-        return json_text(self._shown(trend(settings, (), None, _language(code)))).encode()
-
-    def text(self, code: str, key: str, params: Mapping[str, object]) -> str:
-        """Return a text of the catalogues."""
-        return _language(code).text(key, **params)
-
-    def _shown(self, document: _Document) -> _Document:
-        """The document as the page may show it."""
-        if self._stand_ins is None:
-            return document
-        from ascend_sn.cli.comparing import shown
-
-        return self._stand_ins.made(lambda redactor: shown(document, redactor))
-
-
-def _is_large(location: Location) -> bool:
-    """Say whether its document takes more memory than a server should hold."""
-    from ascend_sn.analysis.opening import LOOKED_INTO_WHOLE
-    from ascend_sn.store.upgrade import load_manifest
-
-    return len(load_manifest(location.folder).profiles) > LOOKED_INTO_WHOLE
-
-
-@cache
-def _language(code: Any) -> Language:
-    chosen: Code = "zh" if code == "zh" else "en"
-    return Language.load(chosen)
 
 
 def _open_browser(url: str) -> None:

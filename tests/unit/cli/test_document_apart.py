@@ -9,7 +9,7 @@ import pytest
 
 from ascend_sn.cli import opening
 from ascend_sn.cli.document_apart import make_apart
-from ascend_sn.cli.view import Documents
+from ascend_sn.cli.page_documents import Documents
 from ascend_sn.store import Location
 from ascend_sn.store.input import Input
 from tests.timeline import timeline
