@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from ascend_sn.formats.cluster_output.figures import ClusterFigures, ranks_in
 from ascend_sn.formats.csv_columns import CsvColumns, read_csv_columns
-from ascend_sn.formats.torch_npu.communication_parts import TOTAL, json_object, op_from_json, step_number
+from ascend_sn.formats.json_text import json_object
+from ascend_sn.formats.torch_npu.communication_parts import TOTAL, op_from_json, step_number
 from ascend_sn.formats.torch_npu.groups import group_kind
 from ascend_sn.formats.torch_npu.limits import rank_of
 from ascend_sn.formats.torch_npu.links import LinkEntry, collect_links
@@ -95,7 +96,7 @@ def read_matrix(path: Path, file: str, ledger: Ledger, into: ClusterFigures) -> 
 
 def read_groups(path: Path, file: str, ledger: Ledger, into: ClusterFigures) -> None:
     """Read communication_group.json: newer files name the groups, older ones list their ranks only."""
-    content = json_object(path, file, ledger)
+    content = json_object(path, file, ledger, with_decimals=True)
     named = content.get("comm_group_parallel_info")
     unreadable: list[Any] = []
     for entry in named if isinstance(named, list) else ():
@@ -140,7 +141,7 @@ def _steps(
     path: Path, file: str, ledger: Ledger, unreadable: list[str], into: ClusterFigures, table: str
 ) -> Iterator[tuple[str, int | None, dict[str, Any]]]:
     """Yield group, step and operations of a file that is nested so."""
-    groups = json_object(path, file, ledger)
+    groups = json_object(path, file, ledger, with_decimals=True)
     if not groups:
         into.damaged[table] = f"{file} could not be read"
     for group, steps in groups.items():

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ascend_sn.errors import JsonTextError
 from ascend_sn.formats.csv_columns import integer_cells, ns_cells, read_csv_columns
-from ascend_sn.formats.json_text import json_value
+from ascend_sn.formats.json_text import json_object
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Rows, conform
 from ascend_sn.model.tables import METRIC
@@ -62,7 +61,7 @@ def read_pipeline_summary(path: Path, file: str, ledger: Ledger) -> tuple[Rows, 
         Rows of `metric`: queue and processor use of each operation (ratios), and times of the whole pipeline
         (nanoseconds); and what the exporter itself says about a bottleneck, in its words.
     """
-    summary = _json(path, file, ledger) if path.suffix == ".json" else _csv(path, file, ledger)
+    summary = json_object(path, file, ledger) if path.suffix == ".json" else _csv(path, file, ledger)
     rows: list[tuple[str, float]] = []
     names = next((_list(summary[key]) for key in _NAMES if key in summary), [])
     for key, (what, factor) in _OF_OPERATORS.items():
@@ -86,21 +85,6 @@ def read_pipeline_summary(path: Path, file: str, ledger: Ledger) -> tuple[Rows, 
             rows.append((f"{PIPELINE_METRIC}{key}", number * NS_PER_MS))
     words = {key: text for key in ("bottleneck_warning", "bottleneck_suggestion") if (text := _words(summary, key))}
     return _metrics(rows), words
-
-
-def _json(path: Path, file: str, ledger: Ledger) -> dict[str, Any]:
-    try:
-        value = json_value(path.read_bytes())
-    except OSError as error:
-        ledger.add(file, "unreadable_file", example=error.strerror or str(error))
-        return {}
-    except JsonTextError as error:
-        ledger.add(file, "json_syntax", example=str(error))
-        return {}
-    if not isinstance(value, dict):
-        ledger.add(file, "unknown_structure", example="not an object")
-        return {}
-    return value
 
 
 def _csv(path: Path, file: str, ledger: Ledger) -> dict[str, Any]:

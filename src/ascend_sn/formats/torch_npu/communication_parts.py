@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ascend_sn.errors import JsonTextError
-from ascend_sn.formats.json_text import decimal_object
+from ascend_sn.formats.json_text import json_object
 from ascend_sn.formats.sqlite_columns import Database
 from ascend_sn.formats.torch_npu.limits import rank_of, whole
 from ascend_sn.model import units
@@ -25,7 +24,6 @@ __all__ = [
     "OpParts",
     "TaskParts",
     "Traffic",
-    "json_object",
     "json_steps",
     "op_from_json",
     "parts_by_rank",
@@ -204,7 +202,7 @@ def json_steps(path: Path, file: str, ledger: Ledger) -> Iterator[tuple[int | No
 
     msprof writes the entries without those two levels: they come with no step.
     """
-    steps = json_object(path, file, ledger)
+    steps = json_object(path, file, ledger, with_decimals=True)
     if not any(_STEP.match(key) for key in steps):
         if steps:
             yield None, steps
@@ -218,24 +216,6 @@ def json_steps(path: Path, file: str, ledger: Ledger) -> Iterator[tuple[int | No
             yield step_number(key), found
     if odd:
         ledger.add(file, "unreadable_entry", count=len(odd), example=odd[0])
-
-
-def json_object(path: Path, file: str, ledger: Ledger) -> dict[str, Any]:
-    """Return the object in a JSON file, numbers as decimals; empty (with a ledger entry) when there is none."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        ledger.add(file, "unreadable_file", example=error.strerror or str(error))
-        return {}
-    text = data.decode("utf-8-sig", errors="replace")
-    if "\ufffd" in text:
-        ledger.add(file, "invalid_utf8", count=text.count("\ufffd"))
-    try:
-        # Numbers stay decimal: start times have more digits than a float holds.
-        return decimal_object(text)
-    except JsonTextError as error:
-        ledger.add(file, "json_syntax", example=str(error))
-        return {}
 
 
 def step_number(key: str) -> int | None:

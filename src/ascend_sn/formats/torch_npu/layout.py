@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from ascend_sn.errors import JsonTextError
-from ascend_sn.formats.json_text import json_value
+from ascend_sn.formats.json_text import json_object
 from ascend_sn.formats.kineto.recognise import is_kineto
 from ascend_sn.formats.metadata import stated, stated_number
 from ascend_sn.formats.reader import Candidate
@@ -157,7 +156,7 @@ def read_run_info(folder: Path, name_of: Callable[[Path], str], ledger: Ledger) 
     for path in sorted(child for child in folder.iterdir() if _INFO.match(child.name) and child.is_file()):
         found = _INFO.match(path.name)
         file = name_of(path)
-        info = _json_object(path, file, ledger)
+        info = json_object(path, file, ledger)
         named = rank_of(found[1]) if found is not None else None
         told = stated_number(info, "rank_id", RANK_LIMIT, file, ledger)
         chosen = named if told is None else told
@@ -168,7 +167,7 @@ def read_run_info(folder: Path, name_of: Callable[[Path], str], ledger: Ledger) 
         rank = chosen
     metadata_path = folder / "profiler_metadata.json"
     metadata_file = name_of(metadata_path)
-    metadata = _json_object(metadata_path, metadata_file, ledger) if metadata_path.is_file() else {}
+    metadata = json_object(metadata_path, metadata_file, ledger) if metadata_path.is_file() else {}
     check_groups(metadata, metadata_file, ledger)
     config = _object(info, "config", file, ledger)
     experimental = _object(config, "experimental_config", file, ledger)
@@ -214,21 +213,6 @@ def _start_ns(start: dict[str, Any], end: dict[str, Any]) -> int | None:
     if times[0] is None or times[1] is None or times[2] is None:
         return None
     return whole(times[0] - (times[1] - times[2]))
-
-
-def _json_object(path: Path, file: str, ledger: Ledger) -> dict[str, Any]:
-    try:
-        value = json_value(path.read_bytes())
-    except OSError as error:
-        ledger.add(file, "unreadable_file", example=error.strerror or str(error))
-        return {}
-    except JsonTextError as error:
-        ledger.add(file, "json_syntax", example=str(error))
-        return {}
-    if isinstance(value, dict):
-        return value
-    ledger.add(file, "unknown_structure", example="not an object")
-    return {}
 
 
 def _object(values: dict[str, Any], key: str, file: str, ledger: Ledger) -> dict[str, Any]:

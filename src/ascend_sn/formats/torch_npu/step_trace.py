@@ -51,10 +51,10 @@ def step_trace_from_csv(path: Path, file: str, ledger: Ledger) -> Rows | None:
     rows: list[tuple[str, int | None, float]] = []
     bad = 0
     columns = {column: table.numbers(column) for column in STEP_TRACE_COLUMNS.values()}
+    # Several devices of one process give several rows; the name then says which.
+    named = devices if devices is not None and len(set(devices)) > 1 else None
     for i, step in enumerate(steps):
-        # Several devices of one process give several rows; the name then says which.
-        several = devices is not None and len(set(devices)) > 1
-        suffix = f"@{devices[i].strip()}" if several and devices is not None else ""
+        suffix = "" if named is None else f"@{named[i].strip()}"
         for column, cells in columns.items():
             if cells is None:
                 continue

@@ -171,8 +171,23 @@ def test_damaged_json_beside_whole_exports_is_told(tmp_path: Path) -> None:
     assert capture.header.rank == 2
     assert [(e.file, e.kind) for e in capture.ledger.entries] == [
         ("profiler_info_2.json", "json_syntax"),
+        ("profiler_metadata.json", "invalid_utf8"),
         ("profiler_metadata.json", "json_syntax"),
     ]
+
+
+def test_bytes_of_another_encoding_cost_only_the_text_they_stand_in(tmp_path: Path) -> None:
+    write_info(tmp_path)
+    kernel_csv(tmp_path, [KERNEL])
+    info = {"torch_npu_version": "2.1.0", "hostname": "NAME"}
+    (tmp_path / "profiler_info.json").write_bytes(
+        json.dumps(info).encode().replace(b"NAME", "\u8282\u70b9".encode("gbk"))
+    )
+
+    capture = open_run(tmp_path)
+
+    assert capture.header.versions == {"torch_npu": "2.1.0"}
+    assert [(e.file, e.kind) for e in capture.ledger.entries] == [("profiler_info.json", "invalid_utf8")]
 
 
 def test_steps_of_kernel_rows_where_there_is_no_trace(tmp_path: Path) -> None:
