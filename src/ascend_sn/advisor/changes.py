@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from ascend_sn.model.kinds import COMPUTE_KINDS
+
 if TYPE_CHECKING:
     from ascend_sn.model.rows import Int64
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -55,7 +57,7 @@ def operators_fused(graph: StepGraph, profile_id: int, matches: Sequence[Int64])
     from ascend_sn.replay import Where, fused
 
     nodes, tasks = graph.nodes, graph.tasks
-    chosen = np.flatnonzero(Where(part="device", profile_ids=(profile_id,), kinds=("compute", "fused")).mask(graph))
+    chosen = np.flatnonzero(Where(part="device", profile_ids=(profile_id,), kinds=COMPUTE_KINDS).mask(graph))
     owner = tasks.operator_id[nodes.kernel[chosen]]
     types, names = tasks.op_type.decode(), tasks.name.decode()
     chains: list[Int64] = []
@@ -118,7 +120,7 @@ def _optimizer_chains(graph: StepGraph) -> list[Int64]:
     from ascend_sn.replay.selectors import device_nodes
 
     nodes, tasks = graph.nodes, graph.tasks
-    mask = Where(phases=("optimizer",), kinds=("compute", "fused")).mask(graph) & device_nodes(graph)
+    mask = Where(phases=("optimizer",), kinds=COMPUTE_KINDS).mask(graph) & device_nodes(graph)
     chosen = np.flatnonzero(mask)
     kernel = nodes.kernel[chosen]
     lane = tasks.lane.codes[kernel].astype(np.int64) + nodes.profile[chosen] * (len(tasks.lane.values) + 1)

@@ -14,6 +14,7 @@ from ascend_sn.advisor.finding import Location, SliceRow, Topic
 from ascend_sn.advisor.rule import Claim, Slices
 from ascend_sn.analysis.activity import COMPUTE, activities
 from ascend_sn.analysis.host.host_calls import classify_calls
+from ascend_sn.model.kinds import COMPUTE_KINDS
 
 __all__ = ["located"]
 
@@ -52,7 +53,7 @@ _TABLES: Final[dict[Topic, tuple[str, ...]]] = {
 }
 _OF_TOPIC: Final[dict[Topic, tuple[Slices, ...]]] = {
     "communication": (Slices("collective"), Slices("kernel", "kind = 'communication'")),
-    "compute": (Slices("kernel", "kind in ('compute', 'fused')"),),
+    "compute": (Slices("kernel", f"kind in {COMPUTE_KINDS}"),),
     "host": (Slices(FREE_TABLE),),
     "data": (Slices("operator", "phase = 'data'"),),
     "memory": (),

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from ascend_sn.advisor.facts import Facts, asked_once
+from ascend_sn.model.kinds import COMPUTE_KINDS
 
 __all__ = ["OptimizerKernels", "optimizer_kernels"]
 
@@ -33,13 +34,13 @@ def optimizer_kernels(facts: Facts) -> dict[int, list[OptimizerKernels]]:
     return found
 
 
-_BY_TYPE: Final = """
+_BY_TYPE: Final = f"""
     select kernel.profile_id, coalesce(kernel.op_type, kernel.name, '(unnamed)') as op_type,
            count(*) as calls, sum(kernel.dur_ns)::bigint as total_ns, count(kernel.step_id) as step_calls,
            coalesce(sum(kernel.dur_ns) filter (where kernel.step_id is not null), 0)::bigint as step_ns
     from kernel
     join (select profile_id, operator_id from operator where phase = 'optimizer') operator
         using (profile_id, operator_id)
-    where kernel.kind in ('compute', 'fused')
+    where kernel.kind in {COMPUTE_KINDS}
     group by all
 """

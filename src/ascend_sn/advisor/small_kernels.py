@@ -11,6 +11,7 @@ import numpy as np
 from ascend_sn.advisor.facts import Facts, asked_once
 from ascend_sn.advisor.median_step import MedianStep
 from ascend_sn.analysis.activity import COMPUTE, NO_STEP, Activity, activities
+from ascend_sn.model.kinds import COMPUTE_KINDS
 
 __all__ = ["SmallKernels", "launched_as_graph", "small_kernels"]
 
@@ -100,11 +101,11 @@ class _Count(msgspec.Struct):
     kernels: int
 
 
-_OF_GRAPHS: Final = """
+_OF_GRAPHS: Final = f"""
     select count(*) as kernels
     from kernel
     join (select profile_id, host_call_id, name from host_call) call using (profile_id, host_call_id)
-    where profile_id = $profile_id and kind in ('compute', 'fused')
+    where profile_id = $profile_id and kind in {COMPUTE_KINDS}
       and regexp_matches(call.name, 'GraphLaunch|ModelExecute|mdlExecute|mdlRIExecute', 'i')
       and (step_id is not null or profile_id not in (select profile_id from step where origin <> 'inferred'))
 """

@@ -14,10 +14,11 @@ import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.relations import worked_out_once
+from ascend_sn.model.kinds import BUSY_KINDS
 from ascend_sn.model.rows import Bool, Int64
 
 __all__ = [
-    "BUSY_KINDS", "CLASS_OF_KIND", "COMMUNICATION", "COMPUTE", "COPY", "NO_STEP", "PHASES", "Activity", "Windows",
+    "CLASS_OF_KIND", "COMMUNICATION", "COMPUTE", "COPY", "NO_STEP", "PHASES", "Activity", "Windows",
     "activities", "grouped", "windows_of",
 ]  # fmt: skip
 
@@ -29,13 +30,10 @@ NO_STEP: Final = -1
 PHASES: Final = ("other", "data", "forward", "backward", "optimizer")
 """Phases of the operator that launched a kernel; the numbers of `Activity.phase` are places in here."""
 
-BUSY_KINDS: Final = "('compute', 'fused', 'communication', 'copy')"
-"""Kinds of kernels that keep a device busy, as SQL; waits and records do not."""
-
 CLASS_OF_KIND: Final = f"""
     case kernel.kind when 'communication' then {COMMUNICATION} when 'copy' then {COPY} else {COMPUTE} end::utinyint
 """
-"""The class of such a kernel, as SQL."""
+"""The class of a kernel that keeps a device busy, as SQL."""
 
 Codes = npt.NDArray[np.uint8]
 

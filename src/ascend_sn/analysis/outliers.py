@@ -7,7 +7,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["DEVIATION_OF_SIGMA", "OUTLIER_Z", "PEERS_AT_LEAST", "modified_z", "others_median"]
+__all__ = [
+    "DEVIATION_OF_SIGMA", "OUTLIER_Z", "PEERS_AT_LEAST", "SIGMA_OF_DEVIATION", "modified_z", "modified_z_in_sql",
+    "others_median",
+]  # fmt: skip
 
 OUTLIER_Z: Final = 3.5
 """Score beyond which a value stands out (Iglewicz and Hoaglin 1993)."""
@@ -17,6 +20,9 @@ PEERS_AT_LEAST: Final = 3
 
 DEVIATION_OF_SIGMA: Final = 0.6745
 """Median absolute deviation of normal values, in standard deviations."""
+
+SIGMA_OF_DEVIATION: Final = 1.4826
+"""Standard deviation of normal values, in median absolute deviations."""
 
 SPREAD_FLOOR_RATIO: Final = 0.02
 """Smallest deviation, as a share of the median, that counts as one unit of spread: with values that agree within 1 %
@@ -41,6 +47,19 @@ def modified_z(values: npt.ArrayLike, least: npt.ArrayLike | None = None) -> npt
     if not bool((spread > 0).all()):
         return None
     return np.asarray(DEVIATION_OF_SIGMA * (given - middle) / spread, np.float64)
+
+
+def modified_z_in_sql(value: str, middle: str, deviation: str, *, least: str | None = None) -> str:
+    """Return the same score as an expression of SQL.
+
+    Args:
+        value: Expression of the value.
+        middle: Expression of the median, above 0.
+        deviation: Expression of the median absolute deviation.
+        least: Expression of a further bound below one unit of spread.
+    """
+    bounds = [deviation, f"{SPREAD_FLOOR_RATIO} * {middle}", *([] if least is None else [least])]
+    return f"{DEVIATION_OF_SIGMA} * ({value} - {middle}) / greatest({', '.join(bounds)})"
 
 
 def others_median(values: npt.ArrayLike) -> npt.NDArray[np.float64]:

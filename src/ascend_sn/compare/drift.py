@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ascend_sn.compare.statistics import doubled_midranks
+from ascend_sn.compare.statistics import doubled_midranks, robust_deviation
 
 __all__ = ["SURE", "dependence", "drift_margin", "prediction_margin", "recorded_in_turn", "widening"]
 
@@ -94,7 +94,7 @@ def drift_margin(base: Reals, candidate: Reals, share: float) -> float:
         candidate: Runs of the candidate.
         share: How much a run is like the one before it.
     """
-    spread = sqrt((_robust_deviation(base) ** 2 + _robust_deviation(candidate) ** 2) / 2)
+    spread = sqrt((robust_deviation(base) ** 2 + robust_deviation(candidate) ** 2) / 2)
     return SURE_SCORE * spread * _MEDIAN * sqrt(1 / len(base) + 1 / len(candidate)) * widening(share)
 
 
@@ -110,10 +110,6 @@ def prediction_margin(base: Reals, count: int, confidence: float = _CONFIDENCE) 
         return float("inf")
     deviation = float(np.std(base, ddof=1))
     return _student(len(base) - 1, confidence) * deviation * sqrt(1 / count + _MEDIAN**2 / len(base))
-
-
-def _robust_deviation(values: Reals) -> float:
-    return 1.4826 * float(np.median(np.abs(values - np.median(values))))
 
 
 def _student(freedom: int, confidence: float) -> float:

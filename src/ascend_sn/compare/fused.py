@@ -13,6 +13,7 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Need
 from ascend_sn.compare.sequences import MOST_EDITS, Hunk, hunks
+from ascend_sn.model.kinds import COMPUTE_KINDS
 from ascend_sn.model.rows import Int64
 from ascend_sn.replay.choose import steady_steps
 from ascend_sn.replay.jobs import jobs
@@ -174,7 +175,7 @@ def _sequence(db: DuckDBPyConnection, profile_id: int, numbers: dict[str, int]) 
             select kernel_id, ts_ns, dur_ns, hash(device_id, stream) as lane, {"step_id" if steps else "0 as step_id"},
                    coalesce(op_type, name, '(unnamed)') as type
             from kernel
-            where profile_id = $profile and kind in ('compute', 'fused') and {of_steps}
+            where profile_id = $profile and kind in {COMPUTE_KINDS} and {of_steps}
         ), busiest as (
             select lane from ours group by lane order by sum(dur_ns) desc, lane limit 1
         )

@@ -10,6 +10,7 @@ import numpy as np
 from ascend_sn.compare.attribution import Attribution, Contribution, common_name
 from ascend_sn.compare.figures import RunFigures
 from ascend_sn.compare.recovery import Recovery
+from ascend_sn.model.kinds import COMPUTE_KINDS
 from ascend_sn.model.message import Message
 from ascend_sn.model.rows import Bool
 from ascend_sn.replay import Gain, Replay, Scale, Transform, Unpriced, Where
@@ -92,6 +93,7 @@ def _replayed(
 
 def _kernels_of(ops: set[str], graph: StepGraph) -> Bool:
     """Kernels whose operator type, or name where they have none, is one of these."""
-    kinds = ("compute", "fused")
-    chosen: Bool = Where(kinds=kinds, op_types=ops).mask(graph) | Where(kinds=kinds, names=ops).mask(graph)
+    chosen: Bool = Where(kinds=COMPUTE_KINDS, op_types=ops).mask(graph) | Where(kinds=COMPUTE_KINDS, names=ops).mask(
+        graph
+    )
     return chosen

@@ -22,6 +22,7 @@ __all__ = [
     "holm",
     "interval_of",
     "mann_whitney_greater",
+    "robust_deviation",
     "robust_variation",
     "run_replicates",
     "runs_needed",
@@ -34,6 +35,9 @@ Statistic = Callable[[Reals], Reals]
 RESAMPLES: Final = 2_000
 SEED: Final = 20_240_229
 CONFIDENCE: Final = 0.95
+
+_SIGMA_OF_DEVIATION: Final = 1.4826
+"""Standard deviation of normal values, in median absolute deviations."""
 
 MAX_STEPS: Final = 4_000
 """Steps of a run that are resampled; of a longer run the last ones."""
@@ -170,7 +174,12 @@ def robust_variation(values: Sequence[float]) -> float:
         return 0.0
     array = np.asarray(values, np.float64)
     middle = float(np.median(array))
-    return 1.4826 * float(np.median(np.abs(array - middle))) / abs(middle) if middle else 0.0
+    return robust_deviation(array) / abs(middle) if middle else 0.0
+
+
+def robust_deviation(values: Reals) -> float:
+    """Return the standard deviation that normal values of this median absolute deviation have."""
+    return _SIGMA_OF_DEVIATION * float(np.median(np.abs(values - np.median(values))))
 
 
 def runs_needed(variation: float, limit: float, *, in_turn: bool = False) -> int:

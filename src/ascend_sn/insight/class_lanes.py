@@ -15,7 +15,8 @@ import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
 from ascend_sn._native.intervals import gaps, intersect, sweep_segments, union
-from ascend_sn.analysis.activity import BUSY_KINDS, CLASS_OF_KIND, COMMUNICATION, COMPUTE, COPY, windows_of
+from ascend_sn.analysis.activity import CLASS_OF_KIND, COMMUNICATION, COMPUTE, COPY, windows_of
+from ascend_sn.model.kinds import BUSY_KINDS
 from ascend_sn.model.rows import Int64
 from ascend_sn.store.timeline_build import ClassLane
 

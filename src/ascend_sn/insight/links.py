@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
-from ascend_sn.analysis.activity import BUSY_KINDS
 from ascend_sn.insight.class_lanes import COMPUTING, EXPOSED, EXPOSED_COPY, FREE, OVERLAPPED
 from ascend_sn.insight.places import Ref, refs_of_keys, refs_of_rows
 from ascend_sn.insight.ranks import ACROSS
 from ascend_sn.insight.runs import OpenRun
+from ascend_sn.model.kinds import BUSY_KINDS, COMPUTE_KINDS
 from ascend_sn.model.requests import PHASE_FLOW
 from ascend_sn.store.timeline_files import NO_KEY, ProfileMeta
 from ascend_sn.store.timeline_lanes import LANES
@@ -155,7 +155,7 @@ def _arrows(opened: OpenRun, profile_id: int, table: str, key: int) -> Iterator[
 
 _COMMUNICATES: Final = (("collective", ""), ("kernel", "('communication')"))
 _BENEATH: Final = {
-    COMPUTING: (("kernel", "('compute', 'fused')"),),
+    COMPUTING: (("kernel", f"{COMPUTE_KINDS}"),),
     EXPOSED: _COMMUNICATES,
     OVERLAPPED: _COMMUNICATES,
     EXPOSED_COPY: (("kernel", "('copy')"),),

@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.model.kinds import POINT_TO_POINT
 from ascend_sn.replay.graph import Residual
 from ascend_sn.replay.lanes import SCHEDULING_NS
 from ascend_sn.replay.meetings import Meeting
-from ascend_sn.replay.point_to_point import BATCHED, ONE_WAY
 
 __all__ = ["held_by", "members_of_groups"]
 
@@ -67,7 +67,7 @@ def held_by(
 def _group(meeting: Meeting) -> str:
     """The communicator of a call of all its members; empty where that is not known."""
     collective = meeting.collective
-    of_all = meeting.is_consistent and collective.op not in (*ONE_WAY, *BATCHED)
+    of_all = meeting.is_consistent and collective.op not in POINT_TO_POINT
     return collective.group_id or "" if of_all else ""
 
 

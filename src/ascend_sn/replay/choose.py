@@ -11,8 +11,8 @@ from duckdb import DuckDBPyConnection
 from msgspec.structs import replace
 
 from ascend_sn.analysis.capture.clock_offsets import offsets_between
+from ascend_sn.model.kinds import POINT_TO_POINT
 from ascend_sn.replay.jobs import jobs
-from ascend_sn.replay.point_to_point import BATCHED, ONE_WAY
 
 __all__ = ["FEW_STEPS", "HOST_KINDS", "MAX_PROFILES", "Choice", "Scope", "StepKey", "Window", "choose", "steady_steps"]
 
@@ -256,7 +256,7 @@ def _clock_offsets(db: DuckDBPyConnection, profiles: list[int]) -> dict[int, int
         order by profile.profile_id, group_id, sequence
         """,
         # The same number of a send is another message on another rank.
-        {"profiles": profiles, "of_pairs": [*ONE_WAY, *BATCHED]},
+        {"profiles": profiles, "of_pairs": list(POINT_TO_POINT)},
     ).fetchnumpy()
     columns = {name: column.tolist() for name, column in calls.items()}
     return {row["profile_id"]: row["offset_ns"] or 0 for row in offsets_between(columns)}

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ascend_sn._native.intervals import union
+from ascend_sn.model.kinds import COMPUTE_KINDS
 from ascend_sn.model.rows import Int64
 from ascend_sn.replay.graph import Edges, NodeKind, Nodes, Residual
 from ascend_sn.replay.lanes import SCHEDULING_NS
@@ -63,7 +64,7 @@ def _contended(nodes: Nodes, tasks: Tasks, late: Int64, allowed: Int64) -> npt.N
         return found
     device = np.array([lane.partition("/")[0] for lane in tasks.lane.values] or [""])
     kernel = np.flatnonzero(nodes.kind == NodeKind.KERNEL)
-    kernel = kernel[tasks.kind.matches(["compute", "fused"])[nodes.kernel[kernel]]]
+    kernel = kernel[tasks.kind.matches(COMPUTE_KINDS)[nodes.kernel[kernel]]]
     lane, profile = tasks.lane.codes, nodes.profile
     of_kernel = lane[nodes.kernel[kernel]]
     for key in sorted({(int(profile[node]), int(lane[nodes.kernel[node]])) for node in late.tolist()}):

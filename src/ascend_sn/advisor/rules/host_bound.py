@@ -14,6 +14,7 @@ from ascend_sn.advisor.median_step import MedianStep, is_of, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule
 from ascend_sn.advisor.rules.host_waits import waits_per_step
+from ascend_sn.model.kinds import COMPUTE_KINDS
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -136,12 +137,12 @@ def _shapes_seen_once(context: Context, step: MedianStep) -> float | None:
     if step.step_count <= 2:
         return None
     rows = context.facts.table_rows(
-        """
+        f"""
         with groups as (
             select sum(dur_ns) as total_ns, count(distinct step_id) as steps
             from kernel
             where profile_id = $profile_id and step_id is not null and input_shapes is not null
-              and kind in ('compute', 'fused')
+              and kind in {COMPUTE_KINDS}
             group by coalesce(op_type, name), input_shapes
         )
         select (sum(total_ns) filter (where steps = 1) / sum(total_ns))::double as once_ratio

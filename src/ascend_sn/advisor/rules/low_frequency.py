@@ -12,6 +12,7 @@ from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule, Slices
+from ascend_sn.model.kinds import COMPUTE_KINDS
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -58,7 +59,7 @@ def _claim(context: Context, step: MedianStep, row: _Frequency) -> Claim:
             "low_ratio": row.low_ratio,
             "slow_count": row.slow_while_low,
         },
-        slices=Slices("kernel", "kind in ('compute', 'fused')"),
+        slices=Slices("kernel", f"kind in {COMPUTE_KINDS}"),
         location=place(step),
         evidence=figures(
             step,

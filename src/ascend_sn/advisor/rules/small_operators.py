@@ -15,6 +15,7 @@ from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rule import Claim, Context, Rule, Slices
 from ascend_sn.advisor.rules.host_waits import waits_per_step
 from ascend_sn.advisor.small_kernels import SmallKernels, launched_as_graph, small_kernels
+from ascend_sn.model.kinds import COMPUTE_KINDS
 
 if TYPE_CHECKING:
     from ascend_sn.advisor.facts import Facts
@@ -77,7 +78,7 @@ def check(context: Context) -> Iterator[Claim]:
         ),
         changes=(partial(_fused, facts=context.facts, profile_id=step.profile_id),),
         at_stake_ns=small.step_ns,
-        slices=Slices("kernel", f"kind in ('compute', 'fused') and dur_ns <= {round(limits['small_to_ns'])}"),
+        slices=Slices("kernel", f"kind in {COMPUTE_KINDS} and dur_ns <= {round(limits['small_to_ns'])}"),
         suppressed_by=_reason(context, step, small),
     )
 

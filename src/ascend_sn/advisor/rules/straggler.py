@@ -15,6 +15,7 @@ from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rank_names import ranks_named
 from ascend_sn.advisor.rule import Claim, Context, Rule, Slices, TextPart
 from ascend_sn.advisor.thresholds import Limits
+from ascend_sn.model.kinds import COMPUTE_KINDS
 
 if TYPE_CHECKING:
     from ascend_sn.replay import Replay, StepGraph, Transform, Unpriced
@@ -168,7 +169,7 @@ def _claim(context: Context, rows: list[Straggler], windows: dict[int, int], rea
             stage=first.stage if len({row.stage for row in rows}) == 1 else None,
         ),
         evidence=tuple(figure for row in rows for figure in _evidence(row)),
-        slices=Slices("kernel", "kind in ('compute', 'fused')"),
+        slices=Slices("kernel", f"kind in {COMPUTE_KINDS}"),
         changes=(work_shared(context.facts) if more_work else partial(_normalised, profile_ids=profile_ids),),
         at_stake_ns=lost_ns,
         suppressed_by=reason,

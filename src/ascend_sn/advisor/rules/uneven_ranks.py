@@ -14,6 +14,7 @@ from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rank_names import ranks_named
 from ascend_sn.advisor.rule import Claim, Context, Rule, Slices, TextPart
 from ascend_sn.advisor.rules.straggler import Straggler, uneven_load
+from ascend_sn.model.kinds import COMPUTE_KINDS, POINT_TO_POINT
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -105,7 +106,7 @@ def _heavier(context: Context, heavier: list[Straggler], windows: dict[int, int]
         ),
         changes=(work_shared(context.facts) if more_work else _all_normal,),
         at_stake_ns=first.lost_ns,
-        slices=Slices("kernel", "kind in ('compute', 'fused')"),
+        slices=Slices("kernel", f"kind in {COMPUTE_KINDS}"),
         texts=_MORE_WORK if more_work else _LONGER,
     )
 
@@ -123,11 +124,11 @@ def _all_normal(graph: StepGraph) -> Transform | Unpriced:
     return straggler_normalised(graph)
 
 
-_WAITS: Final = """
+_WAITS: Final = f"""
     select profile_id, any_value(rank) as rank, step, sum(coalesce(sync_ns, wait_ns))::bigint as wait_ns,
            coalesce(bool_or(members_present < members_expected), false) as absent
     from result
-    where coalesce(sync_ns, wait_ns) is not null and op not in ('send', 'receive', 'sendrecv', 'batchsendrecv')
+    where coalesce(sync_ns, wait_ns) is not null and op not in {POINT_TO_POINT}
     group by profile_id, step
     order by profile_id, step
 """

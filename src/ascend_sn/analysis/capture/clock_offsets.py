@@ -23,12 +23,13 @@ import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.analysis.outliers import SIGMA_OF_DEVIATION
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed, selected
+from ascend_sn.model.kinds import POINT_TO_POINT
 
-__all__ = ["ANALYSIS", "OFFSET_TYPES", "POINT_TO_POINT", "clock_offsets", "offsets_between"]
+__all__ = ["ANALYSIS", "OFFSET_TYPES", "clock_offsets", "offsets_between"]
 
-POINT_TO_POINT: Final = ("send", "receive", "sendrecv", "batchsendrecv")
 """Operations between two ranks: their numbers do not tell which call of one rank meets which of another."""
 
 CALLS_AT_LEAST: Final = 3
@@ -40,8 +41,6 @@ times do not agree well enough to set a clock by: the calls may not be the same 
 
 OUTSIDE_RATIO: Final = 0.01
 """Share of the alignments whose true offset may lie further off than the error says."""
-
-_MAD_TO_SIGMA: Final = 1.4826
 
 _STUDENT: Final = {3: 9.925, 4: 5.841, 5: 4.604, 6: 4.032, 7: 3.707}
 """Quantiles of Student's t for `OUTSIDE_RATIO`, both sides together, by number of values."""
@@ -199,7 +198,7 @@ def _step(ends: dict[int, Ends], near: int, far: int) -> tuple[int, int, int] | 
         return None
     differences = np.sort(np.array([other[key][0] - own[key][0] for key in common], np.int64))
     offset = _median(differences)
-    spread = round(_MAD_TO_SIGMA * float(np.median(np.abs(differences - offset))))
+    spread = round(SIGMA_OF_DEVIATION * float(np.median(np.abs(differences - offset))))
     length = min(float(np.median([side[key][1] for key in common])) for side in (own, other))
     if spread > SPREAD_AT_MOST * length:
         return None

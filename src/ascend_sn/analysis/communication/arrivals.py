@@ -9,9 +9,9 @@ from typing import Final
 import msgspec
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.analysis.capture.clock_offsets import POINT_TO_POINT
 from ascend_sn.analysis.communication.collective_parts import completed_parts
 from ascend_sn.analysis.relations import listed
+from ascend_sn.model.kinds import POINT_TO_POINT
 
 __all__ = ["ABSENT_RATIO", "ARRIVAL_SPREAD_NS", "Votes", "arrival_votes", "at_least"]
 
@@ -66,7 +66,7 @@ def arrival_votes(db: DuckDBPyConnection, stage_of: Mapping[int, int | None]) ->
             from {completed_parts(db)} part
             left join {_STAGES} using (profile_id)
             where sequence is not null and coalesce(sync_ns, wait_ns) is not null
-              and op not in ('{"', '".join(POINT_TO_POINT)}')
+              and op not in {POINT_TO_POINT}
             group by group_id, op, sequence
             having count(*) > 1 and count(*) = count(distinct part.profile_id)
                and count(distinct coalesce(stage, -1)) = 1

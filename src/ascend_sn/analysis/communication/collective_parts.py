@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.analysis.capture.clock_offsets import OFFSET_TYPES, POINT_TO_POINT, offsets_between
+from ascend_sn.analysis.capture.clock_offsets import OFFSET_TYPES, offsets_between
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need, profile_rows, settled_once
 from ascend_sn.analysis.relations import Result, listed, selected
+from ascend_sn.model.kinds import POINT_TO_POINT
 
 __all__ = ["ANALYSIS", "COMPLETED", "collective_parts", "completed_parts"]
 
-_MET = f"sequence is not null and op not in ({', '.join(repr(op) for op in POINT_TO_POINT)})"
+_MET = f"sequence is not null and op not in {POINT_TO_POINT}"
 
 COMPLETED = f"method is null and {_MET}"
 """Which calls have parts that the other ranks may tell."""

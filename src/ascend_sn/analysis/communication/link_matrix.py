@@ -6,20 +6,14 @@ from collections.abc import Collection, Iterable
 
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.analysis.outliers import OUTLIER_Z, modified_z_in_sql
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need
 from ascend_sn.analysis.relations import Result, selected
 
 __all__ = ["ANALYSIS", "link_matrix", "shared_rank"]
 
-OUTLIER_Z = 3.5
-"""Modified z score beyond which a bandwidth stands out (Iglewicz and Hoaglin)."""
-
-PEERS_AT_LEAST = 4
+LINKS_AT_LEAST = 4
 """Links of one transport that must exist before one of them can stand out."""
-
-SPREAD_FLOOR_RATIO = 0.02
-"""Smallest deviation, as a share of the median bandwidth, that counts as one unit of spread: with links
-that agree within 1 % the median absolute deviation would make noise look like an outlier."""
 
 
 def link_matrix(db: DuckDBPyConnection) -> Result:
@@ -91,9 +85,8 @@ def combined_matrix(db: DuckDBPyConnection, parts: Result) -> Result:
         ),
         scored as (
             select compared.*,
-                   case when peers >= {PEERS_AT_LEAST} then
-                       0.6745 * (bandwidth_bytes_per_s - usual_bytes_per_s)
-                       / greatest(deviation, {SPREAD_FLOOR_RATIO} * usual_bytes_per_s)
+                   case when peers >= {LINKS_AT_LEAST} then
+                       {modified_z_in_sql("bandwidth_bytes_per_s", "usual_bytes_per_s", "deviation")}
                    end as robust_z
             from compared
             join spread on spread.traffic = compared.traffic

@@ -13,6 +13,7 @@ from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, keep_columns, listed, selected
 from ascend_sn.analysis.steps.step_breakdown import step_breakdown
 from ascend_sn.analysis.window_rows import lengths_within
+from ascend_sn.model.kinds import COMPUTE_KINDS
 from ascend_sn.model.rows import Int64
 
 __all__ = ["CONTENTION", "OVERLAP", "communication_overlap", "contention"]
@@ -116,10 +117,10 @@ def contention(db: DuckDBPyConnection) -> Result:
 
 
 def _keep_timed(db: DuckDBPyConnection) -> None:
-    found = db.execute("""
+    found = db.execute(f"""
         select profile_id, true as is_compute, kernel_id as row_id, ts_ns, ts_ns + dur_ns as end_ns
         from kernel
-        where kind in ('compute', 'fused') and dur_ns > 0
+        where kind in {COMPUTE_KINDS} and dur_ns > 0
         union all
         select profile_id, false, collective_id, ts_ns, ts_ns + dur_ns
         from collective

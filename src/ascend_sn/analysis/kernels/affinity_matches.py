@@ -17,6 +17,7 @@ from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.kernels.core_types import metadata_operators
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
+from ascend_sn.model.kinds import COMPUTE_KINDS
 from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "affinity_matches", "matched_operators"]
@@ -80,7 +81,7 @@ def affinity_matches(db: DuckDBPyConnection) -> Result:
     """
     whole = dict(
         db.execute(
-            "select profile_id, sum(dur_ns)::bigint from kernel where kind in ('compute', 'fused') group by 1"
+            f"select profile_id, sum(dur_ns)::bigint from kernel where kind in {COMPUTE_KINDS} group by 1"
         ).fetchall()
     )
     rows: list[dict[str, Any]] = []

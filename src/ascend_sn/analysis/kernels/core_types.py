@@ -18,6 +18,7 @@ from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.shapes import plain_dtypes
 from ascend_sn.analysis.window_rows import lengths_within
+from ascend_sn.model.kinds import COMPUTE_KINDS
 
 __all__ = ["ANALYSIS", "core_types", "metadata_operators"]
 
@@ -87,7 +88,7 @@ def metadata_operators() -> list[str]:
 
 
 def _on_cores(db: DuckDBPyConnection) -> list[dict[str, Any]]:
-    found = db.execute("""
+    found = db.execute(f"""
         with busy as (
             select kernel.profile_id, kernel.rank, coalesce(kernel.op_type, kernel.name) as op_type, core_type,
                    kernel.input_dtypes, operator.name as operator_name, kernel.dur_ns,
@@ -96,7 +97,7 @@ def _on_cores(db: DuckDBPyConnection) -> list[dict[str, Any]]:
                    end as issue
             from kernel
             left join (select profile_id, operator_id, name from operator) operator using (profile_id, operator_id)
-            where kind in ('compute', 'fused')
+            where kind in {COMPUTE_KINDS}
         ),
         total as (
             select profile_id, sum(dur_ns) as kernel_ns

@@ -12,6 +12,7 @@ from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.operator_names import plain_name
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
+from ascend_sn.model.kinds import COMPUTE_KINDS
 from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "format_waste", "waste_kind"]
@@ -71,10 +72,10 @@ def format_waste(db: DuckDBPyConnection) -> Result:
         all pairs), inverse_share_ratio (of the summed kernel time); by profile and total.
     """
     types: dict[int, str | None] = dict(
-        db.execute("""
+        db.execute(f"""
             select distinct hash(coalesce(op_type, name)), coalesce(op_type, name)
             from kernel
-            where kind in ('compute', 'fused')
+            where kind in {COMPUTE_KINDS}
         """).fetchall()
     )
     if not any(waste_kind(name) for name in types.values()):
@@ -85,7 +86,7 @@ def format_waste(db: DuckDBPyConnection) -> Result:
                input_shapes is not null as has_shapes,
                hash({_first("input")}) as got, hash({_first("output")}) as made
         from kernel
-        where kind in ('compute', 'fused')
+        where kind in {COMPUTE_KINDS}
         order by profile_id, coalesce(device_id, -1), coalesce(stream, ''), ts_ns, kernel_id
     """).fetchnumpy()
     rows: list[dict[str, Any]] = []

@@ -14,6 +14,7 @@ from ascend_sn.analysis.kernels.op_flops import family_of
 from ascend_sn.analysis.operator_names import plain_name
 from ascend_sn.analysis.relations import worked_out_once
 from ascend_sn.analysis.shapes import plain_dtypes, shapes_of, tensor_bytes, total_bytes
+from ascend_sn.model.kinds import COMPUTE_KINDS
 from ascend_sn.model.rows import Bool, Int64
 
 __all__ = ["LONGEST", "SHORTEST", "Chains", "Recurring", "chains", "recurring"]
@@ -86,7 +87,7 @@ def chains(db: DuckDBPyConnection) -> list[Chains]:
     # Texts are told apart by their hashes: a text for every kernel would take more memory than all else.
     found = db.execute(f"""
         select kernel.profile_id, kernel.rank, kernel_id, hash({_TYPE}) as type_hash,
-               kind in ('compute', 'fused') as is_compute, hash(device_id, stream) as lane, kernel.dur_ns,
+               kind in {COMPUTE_KINDS} as is_compute, hash(device_id, stream) as lane, kernel.dur_ns,
                coalesce(step_id, -1)::bigint as step_id, hash({_SIGNATURE}) as signature_hash
         from kernel
         left join operator using (profile_id, operator_id)

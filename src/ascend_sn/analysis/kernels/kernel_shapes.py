@@ -6,6 +6,7 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, selected
+from ascend_sn.model.kinds import COMPUTE_KINDS
 
 __all__ = ["ANALYSIS", "kernel_shapes"]
 
@@ -24,12 +25,12 @@ def kernel_shapes(db: DuckDBPyConnection) -> Result:
     """
     return selected(
         db,
-        """
+        f"""
         with busy as (
             select profile_id, rank, kind, coalesce(op_type, name, '(unnamed)') as op_type, core_type, input_shapes,
                    input_dtypes, dur_ns
             from kernel
-            where kind in ('compute', 'fused')
+            where kind in {COMPUTE_KINDS}
         ),
         whole as (
             select profile_id, sum(dur_ns)::double as compute_ns

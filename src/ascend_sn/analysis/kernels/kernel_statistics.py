@@ -6,6 +6,7 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, selected
+from ascend_sn.model.kinds import COMPUTE_KINDS
 
 __all__ = ["ANALYSIS", "kernel_statistics"]
 
@@ -27,11 +28,11 @@ def kernel_statistics(db: DuckDBPyConnection) -> Result:
     """
     return selected(
         db,
-        """
+        f"""
         with busy as (
             select profile_id, rank, kind, coalesce(op_type, name, '(unnamed)') as op_type, core_type, dur_ns
             from kernel
-            where kind in ('compute', 'fused')
+            where kind in {COMPUTE_KINDS}
         ),
         summed as (
             select profile_id, any_value(rank) as rank, kind, op_type, core_type,

@@ -12,6 +12,7 @@ from ascend_sn.analysis.kernels.op_flops import family_of, flops_of
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed, selected
 from ascend_sn.analysis.shapes import Shape, plain_dtypes, shapes_of, total_bytes
+from ascend_sn.model.kinds import COMPUTE_KINDS
 
 __all__ = ["ANALYSIS", "OperatorGroup", "operator_groups", "roofline"]
 
@@ -156,7 +157,7 @@ def operator_groups(
             from kernel
             left join operator using (profile_id, operator_id)
             left join metrics using (profile_id, kernel_id)
-            where kind in ('compute', 'fused') and {in_a_step if only_steps else "true"}
+            where kind in {COMPUTE_KINDS} and {in_a_step if only_steps else "true"}
         ),
         calls as (
             select profile_id, rank, coalesce(op_type, name) as op_type, core_type, input_shapes, input_dtypes,

@@ -6,22 +6,15 @@ from typing import Final
 
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.analysis.outliers import OUTLIER_Z, PEERS_AT_LEAST, modified_z_in_sql
 from ascend_sn.analysis.registry import Analysis, Need, settled_once
 from ascend_sn.analysis.relations import Result, selected
+from ascend_sn.model.kinds import COMPUTE_KINDS
 
 __all__ = ["ANALYSIS", "slow_instances"]
 
-OUTLIER_Z: Final = 3.5
-"""Modified z score beyond which a duration stands out (Iglewicz and Hoaglin)."""
-
 OUTLIER_RATIO: Final = 1.3
 """Times the median of its cohort that a duration must exceed as well."""
-
-COHORT_AT_LEAST: Final = 3
-"""Instances of one type and shape that a median needs."""
-
-SPREAD_FLOOR_RATIO: Final = 0.02
-"""Smallest deviation, as a share of the median, that counts as one unit of spread."""
 
 
 def slow_instances(db: DuckDBPyConnection) -> Result:
@@ -50,7 +43,7 @@ def _slow(db: DuckDBPyConnection) -> Result:
             select profile_id, kernel_id, dur_ns,
                    hash(coalesce(op_type, name), core_type, input_shapes, output_shapes) as cohort
             from kernel
-            where kind in ('compute', 'fused')
+            where kind in {COMPUTE_KINDS}
               and (input_shapes is not null
                    or profile_id not in (select profile_id from kernel where input_shapes is not null))
         ),
@@ -59,7 +52,7 @@ def _slow(db: DuckDBPyConnection) -> Result:
                    median(dur_ns) as median_ns, count(*) as cohort_count, sum(dur_ns)::bigint as cohort_ns
             from busy
             group by profile_id, cohort
-            having count(*) >= {COHORT_AT_LEAST}
+            having count(*) >= {PEERS_AT_LEAST}
         ),
         spread as (
             select profile_id, cohort, median(abs(dur_ns - median_ns)) as deviation_ns
@@ -69,8 +62,7 @@ def _slow(db: DuckDBPyConnection) -> Result:
         ),
         scored as (
             select profile_id, kernel_id, cohort, dur_ns, median_ns, cohort_count, cohort_ns,
-                   0.6745 * (dur_ns - median_ns) / greatest(deviation_ns, {SPREAD_FLOOR_RATIO} * median_ns, 1)
-                       as robust_z
+                   {modified_z_in_sql("dur_ns", "median_ns", "deviation_ns", least="1")} as robust_z
             from busy
             join middle using (profile_id, cohort)
             join spread using (profile_id, cohort)

@@ -6,11 +6,11 @@ from typing import Final
 
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.analysis.capture.clock_offsets import POINT_TO_POINT
 from ascend_sn.analysis.communication.arrivals import ABSENT_RATIO, ARRIVAL_SPREAD_NS
 from ascend_sn.analysis.communication.collective_parts import collective_parts, combined_parts
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, selected
+from ascend_sn.model.kinds import POINT_TO_POINT
 
 __all__ = ["ANALYSIS", "combined_waits"]
 
@@ -29,14 +29,13 @@ def combined_waits(db: DuckDBPyConnection, parts: Result) -> Result:
         mean_wait_ns = wait_ns / calls; by source and destination.
     """
     combined_parts(db, parts).keep(_PARTS)
-    no_pairs = "', '".join(POINT_TO_POINT)
     return selected(
         db,
         f"""
         with call as (
             select rank, group_id, op, sequence, coalesce(sync_ns, wait_ns) as wait_ns
             from {_PARTS}
-            where sequence is not null and rank is not null and op not in ('{no_pairs}')
+            where sequence is not null and rank is not null and op not in {POINT_TO_POINT}
               and coalesce(sync_ns, wait_ns) is not null
         ),
         meeting as (

@@ -11,6 +11,7 @@ from ascend_sn.analysis.ranks.pipeline_stages import stages_of_profiles
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.shapes import shapes_of
+from ascend_sn.model.kinds import COMPUTE_KINDS
 
 __all__ = ["ANALYSIS", "combined_imbalance", "stage_imbalance"]
 
@@ -62,7 +63,7 @@ def stage_imbalance(db: DuckDBPyConnection) -> Result:
         over the whole capture where there are none).
     """
     stages = stages_of_profiles(db)
-    found = db.execute("""
+    found = db.execute(f"""
         with steps as (
             select profile_id, count(*) as steps
             from step
@@ -73,7 +74,7 @@ def stage_imbalance(db: DuckDBPyConnection) -> Result:
                count(*) / coalesce(any_value(steps), 1)::double, sum(dur_ns) / coalesce(any_value(steps), 1)::double
         from kernel
         left join steps on steps.profile_id = kernel.profile_id
-        where kind in ('compute', 'fused') and (steps.steps is null or step_id is not null)
+        where kind in {COMPUTE_KINDS} and (steps.steps is null or step_id is not null)
         group by kernel.profile_id, coalesce(op_type, name), input_shapes
         order by all
     """).fetchall()

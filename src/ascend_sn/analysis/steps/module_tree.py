@@ -14,6 +14,7 @@ from ascend_sn.analysis.kernels.op_flops import family_of, flops_of
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.shapes import shapes_of
+from ascend_sn.model.kinds import COMPUTE_KINDS
 from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "module_tree"]
@@ -242,10 +243,10 @@ def _prefixes(path: str) -> list[str]:
 def _flops(db: DuckDBPyConnection, profile_id: int, ids: Int64) -> npt.NDArray[np.int64]:
     """Counted operations of the kernels that each operator launched; of the operator, where only it has shapes."""
     rows = db.execute(
-        """
+        f"""
         select operator_id, coalesce(op_type, name), input_shapes, output_shapes, input_formats
         from kernel
-        where profile_id = $profile and operator_id is not null and kind in ('compute', 'fused')
+        where profile_id = $profile and operator_id is not null and kind in {COMPUTE_KINDS}
           and input_shapes is not null
         union all
         select operator_id, name, input_shapes, output_shapes, null
@@ -253,7 +254,7 @@ def _flops(db: DuckDBPyConnection, profile_id: int, ids: Int64) -> npt.NDArray[n
         where profile_id = $profile and input_shapes is not null
           and operator_id in (
               select operator_id from kernel
-              where profile_id = $profile and kind in ('compute', 'fused')
+              where profile_id = $profile and kind in {COMPUTE_KINDS}
               group by operator_id having count(input_shapes) = 0)
         """,
         {"profile": profile_id},

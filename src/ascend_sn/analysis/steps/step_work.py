@@ -11,6 +11,7 @@ from ascend_sn._native.intervals import union
 from ascend_sn.analysis.activity import COMMUNICATION, COMPUTE, Activity, activities, grouped
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed, selected
+from ascend_sn.model.kinds import COMPUTE_KINDS
 from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "step_work"]
@@ -49,7 +50,7 @@ def step_work(db: DuckDBPyConnection) -> Result:
         from kernel
         left join operator on operator.profile_id = kernel.profile_id
                           and operator.operator_id = kernel.operator_id
-        where kernel.kind in ('compute', 'fused')
+        where kernel.kind in {COMPUTE_KINDS}
         group by all
         union all
         select profile_id, step_id, kind, op, null, null, null, calls, total_ns

@@ -15,12 +15,12 @@ from ascend_sn.formats.chrome.texts import Codes, text_column
 from ascend_sn.formats.kineto import categories
 from ascend_sn.formats.kineto.device import Launches
 from ascend_sn.formats.kineto.sift import COLLECTIVE_ARGUMENTS
+from ascend_sn.model.kinds import POINT_TO_POINT
 from ascend_sn.model.rows import Bool, Int64, Nullable, Rows, Text, conform
 from ascend_sn.model.tables import COLLECTIVE
 
 __all__ = ["Called", "called", "collective_rows", "filled_group", "numbered", "sizes"]
 
-_POINT_TO_POINT: Final = ("send", "receive", "sendrecv")
 _WAIT: Final = "wait"
 
 
@@ -126,7 +126,7 @@ def numbered(group: Text, op: Text, order_ns: Int64, recorded: Nullable) -> Null
     The library's own number where every call of the group has one; else its place in order of time, counted
     apart for collectives and for point-to-point calls, which not every member takes part in.
     """
-    p2p = op.matches(_POINT_TO_POINT)
+    p2p = op.matches(POINT_TO_POINT)
     lane = group.codes.astype(np.int64) * 2 + p2p
     order = np.lexsort((order_ns, lane))
     ordered = lane[order]

@@ -9,6 +9,7 @@ import numpy as np
 
 from ascend_sn.formats.torch_npu.coverage import Delivery
 from ascend_sn.formats.torch_npu.layout import RunInfo
+from ascend_sn.model.kinds import COMPUTE_KINDS
 from ascend_sn.model.ledger import CoverageEntry
 from ascend_sn.model.rows import Rows
 
@@ -60,7 +61,7 @@ def coverage_of(info: RunInfo, tables: Mapping[str, Rows], delivery: Delivery) -
         entries.append(state or CoverageEntry(name, "unsupported", reason, _FRAMEWORK))
     for name, column, turn_on in _COLUMNS:
         rows = tables[name]
-        wanted = rows.text("kind").matches(["compute", "fused"]) if name == "kernel" else np.ones(len(rows), np.bool_)
+        wanted = rows.text("kind").matches(COMPUTE_KINDS) if name == "kernel" else np.ones(len(rows), np.bool_)
         if wanted.any() and not np.any(rows.valid(column) & wanted):
             entries.append(CoverageEntry(name, "missing", "the export does not hold it", turn_on, column))
     return entries

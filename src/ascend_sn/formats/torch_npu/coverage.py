@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from ascend_sn.formats.torch_npu.layout import RunInfo
+from ascend_sn.model.kinds import COMPUTE_KINDS
 from ascend_sn.model.ledger import CoverageEntry
 from ascend_sn.model.rows import Rows
 
@@ -147,7 +148,7 @@ def _columns(info: RunInfo, tables: Mapping[str, Rows], delivery: Delivery) -> l
         )
     kernels = tables.get("kernel")
     if kernels is not None and len(kernels):
-        compute = kernels.text("kind").matches(["compute", "fused"])
+        compute = kernels.text("kind").matches(COMPUTE_KINDS)
         if compute.any() and not np.any(kernels.valid("op_type") & compute):
             entries.append(
                 CoverageEntry("kernel", "missing", _column_reason("kernel", "op_type", info), _LEVEL1, "op_type")
