@@ -20,7 +20,7 @@ class MedianStep(msgspec.Struct, kw_only=True):
     """Where the median step of one profile goes: compute + exposed_comm + exposed_copy + free = window.
 
     `overlapped` (communication under compute) is part of compute. `stage` runs from the step's first kernel to its
-    last; preparing lies before it, tail behind. The spread is that of the windows of all its steps.
+    last; preparing lies before it, tail behind. The spread and the mean are those of the windows of all its steps.
     """
 
     profile_id: int
@@ -33,6 +33,7 @@ class MedianStep(msgspec.Struct, kw_only=True):
     window_ns: int
     window_min_ns: int
     window_max_ns: int
+    window_mean_ns: int
     compute_ns: int
     overlapped_ns: int
     communication_ns: int
@@ -154,6 +155,7 @@ def _middle(rows: list[_Step], device_kind: str) -> MedianStep | None:
         step_count=len(told),
         window_min_ns=by_length[0].window_ns,
         window_max_ns=by_length[-1].window_ns,
+        window_mean_ns=sum(row.window_ns for row in told) // len(told),
     )
 
 

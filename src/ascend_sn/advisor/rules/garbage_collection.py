@@ -55,7 +55,7 @@ def check(context: Context) -> Iterator[Claim]:
     if guessed:
         profile_id, guess_ns = max(sorted(guessed.items()), key=lambda item: item[1])
         step = steps[profile_id]
-        if guess_ns >= context.limits["guess_from_ratio"] * step.step_count * step.window_ns:
+        if guess_ns >= context.limits["guess_from_ratio"] * step.step_count * step.window_mean_ns:
             yield _likely(context, step, guess_ns)
 
 
@@ -86,7 +86,7 @@ def _collected(context: Context, step: MedianStep, row: _Collections) -> Claim:
             "collection_count": row.calls,
             "step_count": step.step_count,
             "gc_ns": per_step,
-            "gc_ratio": per_step / step.window_ns,
+            "gc_ratio": per_step / step.window_mean_ns,
             "longest_ns": row.max_ns,
         },
         location=place(step),
@@ -95,7 +95,7 @@ def _collected(context: Context, step: MedianStep, row: _Collections) -> Claim:
         ),
         changes=(_removed,),
         slices=Slices("host_call", _COLLECTS),
-        at_stake_ns=per_step,
+        at_stake_ns=_share_of_step(step, per_step),
     )
 
 
@@ -105,16 +105,21 @@ def _likely(context: Context, step: MedianStep, guess_ns: int) -> Claim:
         params={
             "where": where(step, len(context.steps)),
             "gc_ns": per_step,
-            "gc_ratio": per_step / step.window_ns,
+            "gc_ratio": per_step / step.window_mean_ns,
         },
         location=place(step),
         evidence=figures(step, "free_time_causes", {"gc_guess_ns": guess_ns}),
         unpriced=Message("unpriced.only-a-guess"),
         slices=Slices("overlap"),
-        at_stake_ns=per_step,
+        at_stake_ns=_share_of_step(step, per_step),
         texts=_LIKELY,
         confidence="low",
     )
+
+
+def _share_of_step(step: MedianStep, mean_ns: int) -> int:
+    """What the mean of all steps is of the median one: a few long pauses may be more than the whole of it."""
+    return step.window_ns * mean_ns // step.window_mean_ns
 
 
 def _removed(graph: StepGraph) -> Transform | Unpriced:

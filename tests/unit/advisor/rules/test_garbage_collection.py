@@ -67,3 +67,27 @@ def test_a_long_silence_may_be_a_collection_and_has_no_price() -> None:
 
 def test_a_shorter_silence_is_not_guessed_about() -> None:
     assert advised(silent(150), "R-HOST-3").quiet == ("R-HOST-3",)
+
+
+def test_one_long_silence_in_many_short_steps_is_a_share_of_the_mean_step() -> None:
+    # Two steps of 20 ms and one of 320 ms, of which 300 ms pass in silence: mean step 120 ms, of it 100 ms silent.
+    db = timeline("r0 step |1|\nr0 s1 |A|")
+    for table in ("kernel", "step"):
+        db.execute(f"delete from {table}")
+    begin = 0
+    for number, length in enumerate((20, 320, 20)):
+        insert(db, "step", rank=0, step_id=number, step=number, origin="mark", ts_ns=begin, dur_ns=length * MS)
+        for place, at in enumerate((begin, begin + (length - 10) * MS)):
+            call = 2 * number + place
+            insert(db, "host_call", rank=0, host_call_id=call, thread="host", level="acl", name="launch", ts_ns=at,
+                   dur_ns=MS)  # fmt: skip
+            insert(db, "kernel", rank=0, kernel_id=call, device_id=0, stream="1", name="A", kind="compute",
+                   ts_ns=at + MS, dur_ns=9 * MS, step_id=number, host_call_id=call)  # fmt: skip
+        begin += length * MS
+
+    finding = found(db, "R-HOST-3")
+
+    assert finding is not None
+    params = finding.message.params
+    assert (params["gc_ns"], round(float(params["gc_ratio"]), 2)) == (100 * MS, 0.83)
+    assert finding.at_stake_ns == 16_666_666  # 5/6 of the median step
