@@ -13,6 +13,7 @@ from ascend_sn.advisor.finding import Confidence, Effort, Evidence, Location, Pe
 from ascend_sn.advisor.median_step import MedianStep, Phases, median_phases, median_steps
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.thresholds import Limits
+from ascend_sn.model.kinds import HOST_KINDS
 
 if TYPE_CHECKING:
     from ascend_sn.replay import Replay, StepGraph, Transform, Unpriced
@@ -191,7 +192,7 @@ class Context:
     @property
     def device_steps(self) -> list[MedianStep]:
         """Those of them that ran on an accelerator: launches, cores and kernels mean something there only."""
-        return [step for step in self.steps if step.device_kind not in ("cpu", "host") and step.window_ns > 0]
+        return [step for step in self.steps if step.device_kind not in HOST_KINDS and step.window_ns > 0]
 
     @property
     def phases(self) -> list[Phases]:

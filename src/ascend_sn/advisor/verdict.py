@@ -21,6 +21,7 @@ from ascend_sn.advisor.finding import Advice
 from ascend_sn.advisor.median_step import WHOLE_CAPTURE, MedianStep, Phases, is_marked, where
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rules.host_bound import free_cause
+from ascend_sn.model.kinds import HOST_KINDS
 
 __all__ = ["UNEVEN_RATIO", "verdict"]
 
@@ -286,7 +287,7 @@ def _varying_steps(facts: Facts, steps: list[MedianStep]) -> Iterator[Message]:
 
 
 def _kind_of_capture(steps: list[MedianStep]) -> Iterator[Message]:
-    for kind in ("cpu", "host"):
+    for kind in HOST_KINDS:
         if any(step.device_kind == kind for step in steps):
             yield Message(f"verdict.{kind}-capture")
 

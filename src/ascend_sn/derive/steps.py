@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ascend_sn.derive.positions import positions
 from ascend_sn.model.capture import Capture
+from ascend_sn.model.kinds import COMPUTE_KINDS
 from ascend_sn.model.ledger import CoverageEntry
 from ascend_sn.model.rows import Int64, Nullable, conform
 from ascend_sn.model.tables import STEP
@@ -36,7 +37,7 @@ def ensure_steps(capture: Capture) -> None:
             )
         )
     kernels = capture.rows("kernel")
-    busy = kernels.text("kind").matches(["compute", "fused"]) if kernels.length else np.zeros(0, np.bool_)
+    busy = kernels.text("kind").matches(COMPUTE_KINDS) if kernels.length else np.zeros(0, np.bool_)
     start, dur = kernels.values("ts_ns")[busy], kernels.values("dur_ns")[busy]
     order = np.argsort(start, kind="stable")
     codes = kernels.text("name").codes[busy][order]

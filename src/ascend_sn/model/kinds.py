@@ -1,4 +1,4 @@
-"""Kinds of kernels, and operations of collectives, that count as one thing.
+"""Kinds of kernels and of captures, and operations of collectives, that count as one thing.
 
 Python writes such a tuple as SQL writes a list: `where kind in {COMPUTE_KINDS}`.
 """
@@ -7,13 +7,19 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["BUSY_KINDS", "COMPUTE_KINDS", "POINT_TO_POINT"]
+__all__ = ["BUSY_KINDS", "COMPUTE_KINDS", "HOST_KINDS", "OWN_WORK_KINDS", "POINT_TO_POINT"]
 
 COMPUTE_KINDS: Final = ("compute", "fused")
 """Kernels that compute; fused ones communicate too, and count here as in the exporter's step trace."""
 
 BUSY_KINDS: Final = (*COMPUTE_KINDS, "communication", "copy")
 """Kernels that keep a device busy; waits and records do not."""
+
+OWN_WORK_KINDS: Final = (*COMPUTE_KINDS, "copy")
+"""Kernels whose time is the work of their own device; collectives wait for others."""
+
+HOST_KINDS: Final = ("cpu", "host")
+"""Kinds of captures in which no device ran: what the host did stands for kernels."""
 
 POINT_TO_POINT: Final = ("send", "receive", "sendrecv", "batchsendrecv")
 """Operations between two ranks; their numbers do not tell which of them meet."""

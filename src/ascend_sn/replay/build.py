@@ -12,10 +12,11 @@ from msgspec.structs import asdict
 
 from ascend_sn.analysis.host.host_calls import class_of_call
 from ascend_sn.analysis.ranks.pipeline_stages import stages_of_profiles
+from ascend_sn.model.kinds import HOST_KINDS
 from ascend_sn.model.rows import Int64
 from ascend_sn.replay.absent_members import held_by, members_of_groups
 from ascend_sn.replay.blocking import guessed_waits, joins
-from ascend_sn.replay.choose import HOST_KINDS, Window
+from ascend_sn.replay.choose import Window
 from ascend_sn.replay.device import DevicePlan, add_device, plan_device
 from ascend_sn.replay.graph import EdgeKind, Edges, NodeKind, StepGraph, TimeClass, topological
 from ascend_sn.replay.host import HostPlan, add_host, add_waits, met_nodes, plan_host, workers_of

@@ -11,13 +11,10 @@ from duckdb import DuckDBPyConnection
 from msgspec.structs import replace
 
 from ascend_sn.analysis.capture.clock_offsets import offsets_between
-from ascend_sn.model.kinds import POINT_TO_POINT
+from ascend_sn.model.kinds import HOST_KINDS, POINT_TO_POINT
 from ascend_sn.replay.jobs import jobs
 
-__all__ = ["FEW_STEPS", "HOST_KINDS", "MAX_PROFILES", "Choice", "Scope", "StepKey", "Window", "choose", "steady_steps"]
-
-HOST_KINDS: Final = ("cpu", "host")
-"""Kinds of capture in which the kernels are stretches of host threads."""
+__all__ = ["FEW_STEPS", "MAX_PROFILES", "Choice", "Scope", "StepKey", "Window", "choose", "steady_steps"]
 
 MAX_PROFILES: Final = 64
 """Profiles that are replayed together at most."""

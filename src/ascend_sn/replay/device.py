@@ -8,9 +8,10 @@ import msgspec
 import numpy as np
 from duckdb import DuckDBPyConnection
 
+from ascend_sn.model.kinds import HOST_KINDS
 from ascend_sn.model.rows import Int64
 from ascend_sn.replay.blocking import DeviceWaits, device_waits
-from ascend_sn.replay.choose import HOST_KINDS, Window
+from ascend_sn.replay.choose import Window
 from ascend_sn.replay.classify import device_classes
 from ascend_sn.replay.graph import NO_TASK, EdgeKind, NodeKind, TimeClass
 from ascend_sn.replay.host import HostNodes

@@ -7,8 +7,8 @@ import numpy as np
 
 from ascend_sn._native.intervals import union_length
 from ascend_sn._native.nesting import enclosing
+from ascend_sn.model.kinds import HOST_KINDS
 from ascend_sn.model.rows import Int64
-from ascend_sn.replay.choose import HOST_KINDS
 from ascend_sn.replay.classify import host_classes
 from ascend_sn.replay.graph import NO_TASK, EdgeKind, NodeKind
 from ascend_sn.replay.lanes import Launches, launches

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from ascend_sn.model.kinds import COMPUTE_KINDS
+from ascend_sn.model.kinds import OWN_WORK_KINDS
 from ascend_sn.model.rows import Bool, Int64
 from ascend_sn.replay.graph import NO_TASK
 from ascend_sn.replay.tasks import SourceTable, Tasks
@@ -250,7 +250,7 @@ def boundary_pairs(
     lane_of[own] = lane
     waits = is_wait(tasks)[own]
     communicates = tasks.kind.matches(["communication"])[own]
-    works = communicates | tasks.kind.matches([*COMPUTE_KINDS, "copy"])[own]
+    works = communicates | tasks.kind.matches(OWN_WORK_KINDS)[own]
     found = EventPairs(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_))
     for sort in (False, True):
         waiting, before = waits | works & (communicates == sort), works & (communicates != sort)

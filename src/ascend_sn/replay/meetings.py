@@ -17,7 +17,8 @@ from duckdb import DuckDBPyConnection
 from msgspec.structs import replace
 
 from ascend_sn.analysis.ranks.pipeline_stages import PIPELINE_KIND
-from ascend_sn.replay.choose import HOST_KINDS, Window
+from ascend_sn.model.kinds import HOST_KINDS
+from ascend_sn.replay.choose import Window
 from ascend_sn.replay.graph import NO_TASK, Collective, Residual
 from ascend_sn.replay.point_to_point import BATCHED, ONE_WAY, Message, pairs_of
 from ascend_sn.replay.tasks import SourceTable, Tasks

@@ -10,8 +10,9 @@ import msgspec
 from duckdb import DuckDBPyConnection
 from msgspec.structs import replace
 
+from ascend_sn.model.kinds import HOST_KINDS
 from ascend_sn.replay.build import build_graph
-from ascend_sn.replay.choose import FEW_STEPS, HOST_KINDS, Choice, choose
+from ascend_sn.replay.choose import FEW_STEPS, Choice, choose
 from ascend_sn.replay.critical_path import CriticalPath, critical_path, unexplained_ns
 from ascend_sn.replay.engine import Draft, Timing, replayed
 from ascend_sn.replay.graph import StepGraph

@@ -12,8 +12,9 @@ from duckdb import DuckDBPyConnection
 from msgspec.structs import replace
 
 from ascend_sn.analysis.host.host_calls import class_of_call
+from ascend_sn.model.kinds import HOST_KINDS
 from ascend_sn.model.rows import Bool, Int64, Text
-from ascend_sn.replay.choose import HOST_KINDS, Window
+from ascend_sn.replay.choose import Window
 
 __all__ = ["NOT_GIVEN", "SourceTable", "Tasks", "joined", "load_tasks", "positions"]
 

@@ -8,6 +8,7 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis
 from ascend_sn.analysis.relations import Result, listed, selected, worked_out_once
+from ascend_sn.model.kinds import BUSY_KINDS
 
 __all__ = ["DATA_SCORE", "QUALITY", "data_quality", "data_score"]
 
@@ -110,11 +111,11 @@ def _counted(db: DuckDBPyConnection) -> list[dict[str, Any]]:
     """What contradicts itself among the kernels of each profile, in one pass over them."""
     return selected(
         db,
-        """
+        f"""
         with ordered as (
             select profile_id, rank, ts_ns, dur_ns, host_call_id, operator_id is null as has_no_operator,
                    kind in ('sync', 'other') as may_be_empty, kind <> 'sync' as is_in_order,
-                   kind in ('compute', 'fused', 'communication', 'copy') as is_work,
+                   kind in {BUSY_KINDS} as is_work,
                    max(ts_ns + dur_ns) over (partition by profile_id, device_id, hash(stream) order by ts_ns, kernel_id
                                              rows between unbounded preceding and 1 preceding) as busy_until_ns
             from kernel

@@ -11,6 +11,7 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.analysis.host.call_tree import Calls, CallTree, tree_of
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
+from ascend_sn.model.kinds import OWN_WORK_KINDS
 from ascend_sn.model.requests import REQUEST_DOMAIN, REQUEST_PHASE_DOMAIN
 
 __all__ = ["ANALYSIS", "BETWEEN", "call_paths", "call_tree_of"]
@@ -73,7 +74,7 @@ _CALLS: Final = f"""
     launched as (
         select operator_id as key, false as is_span, sum(dur_ns)::bigint as device_ns
         from kernel
-        where profile_id = $profile and kind in ('compute', 'fused', 'copy') and operator_id is not null
+        where profile_id = $profile and kind in {OWN_WORK_KINDS} and operator_id is not null
         group by operator_id
     )
     select is_span, coalesce(key, -1) as key, threads.number as thread, named.number as name, ts_ns, dur_ns,

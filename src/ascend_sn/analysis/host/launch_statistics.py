@@ -8,6 +8,7 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, selected
+from ascend_sn.model.kinds import BUSY_KINDS
 
 __all__ = ["ANALYSIS", "launch_statistics"]
 
@@ -39,7 +40,7 @@ def launch_statistics(db: DuckDBPyConnection) -> Result:
                    kernel.ts_ns < call.ts_ns               as early
             from kernel
             join (select profile_id, host_call_id, ts_ns, dur_ns from host_call) call using (profile_id, host_call_id)
-            where kernel.kind in ('compute', 'fused', 'communication', 'copy')
+            where kernel.kind in {BUSY_KINDS}
         )
         select profile_id, any_value(rank) as rank, op_type,
                count(*)                                             as calls,

@@ -11,6 +11,7 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.relations import worked_out_once
+from ascend_sn.model.kinds import BUSY_KINDS
 from ascend_sn.model.rows import Bool, Int64
 
 __all__ = ["Launches", "launches"]
@@ -49,7 +50,7 @@ class Launches(msgspec.Struct, frozen=True, eq=False):
 @worked_out_once
 def launches(db: DuckDBPyConnection) -> dict[int, Launches]:
     """Return the launches of every profile that has kernels."""
-    found = db.execute("""
+    found = db.execute(f"""
         select kernel.profile_id,
                call.ts_ns                         as call_start,
                call.ts_ns + call.dur_ns           as call_end,
@@ -59,7 +60,7 @@ def launches(db: DuckDBPyConnection) -> dict[int, Launches]:
         from kernel
         left join host_call call using (profile_id, host_call_id)
         left join operator using (profile_id, operator_id)
-        where kernel.kind in ('compute', 'fused', 'communication', 'copy')
+        where kernel.kind in {BUSY_KINDS}
         order by kernel.profile_id, kernel.ts_ns, kernel.kernel_id
     """).fetchnumpy()
     lanes = {

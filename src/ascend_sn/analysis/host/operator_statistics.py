@@ -6,6 +6,7 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, selected
+from ascend_sn.model.kinds import HOST_KINDS, OWN_WORK_KINDS
 
 __all__ = ["ANALYSIS", "operator_statistics"]
 
@@ -26,11 +27,11 @@ def operator_statistics(db: DuckDBPyConnection) -> Result:
     """
     return selected(
         db,
-        """
+        f"""
         with launched as (
             select profile_id, operator_id, sum(dur_ns)::bigint as device_ns, count(*) as kernel_count
             from kernel
-            where operator_id is not null and kind in ('compute', 'fused', 'copy')
+            where operator_id is not null and kind in {OWN_WORK_KINDS}
             group by profile_id, operator_id
         ),
         linked as (
@@ -42,7 +43,7 @@ def operator_statistics(db: DuckDBPyConnection) -> Result:
                    coalesce(operator.name, '(unnamed)')         as name,
                    count(*)                                     as calls,
                    case when any_value(has_links) then coalesce(sum(device_ns), 0)::bigint end as device_ns,
-                   sum(case when device_kind in ('cpu', 'host') then greatest(self_ns - coalesce(device_ns, 0), 0)
+                   sum(case when device_kind in {HOST_KINDS} then greatest(self_ns - coalesce(device_ns, 0), 0)
                             else self_ns end)::bigint           as host_ns,
                    case when any_value(has_links) then coalesce(sum(kernel_count), 0)::bigint end as kernel_count,
                    sum(operator.input_bytes)::bigint            as input_bytes,

@@ -17,7 +17,7 @@ from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.kernels.core_types import metadata_operators
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
-from ascend_sn.model.kinds import COMPUTE_KINDS
+from ascend_sn.model.kinds import COMPUTE_KINDS, OWN_WORK_KINDS
 from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "affinity_matches", "matched_operators"]
@@ -117,11 +117,11 @@ def matched_operators(db: DuckDBPyConnection, profile_id: int, api: str) -> list
 
 def _operators(db: DuckDBPyConnection) -> Iterator[tuple[int, dict[str, Any]]]:
     """The operators of each profile on Ascend, by thread and time, outer before inner, with what they launched."""
-    found = db.execute("""
+    found = db.execute(f"""
         with launched as (
             select profile_id, operator_id, sum(dur_ns)::bigint as device_ns, count(*) as kernels
             from kernel
-            where operator_id is not null and kind in ('compute', 'fused', 'copy')
+            where operator_id is not null and kind in {OWN_WORK_KINDS}
             group by profile_id, operator_id
         )
         select operator.profile_id, operator.rank, operator.operator_id, coalesce(parent_id, -1)::bigint as parent_id,

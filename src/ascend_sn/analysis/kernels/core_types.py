@@ -18,7 +18,7 @@ from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.shapes import plain_dtypes
 from ascend_sn.analysis.window_rows import lengths_within
-from ascend_sn.model.kinds import COMPUTE_KINDS
+from ascend_sn.model.kinds import COMPUTE_KINDS, OWN_WORK_KINDS
 
 __all__ = ["ANALYSIS", "core_types", "metadata_operators"]
 
@@ -190,12 +190,12 @@ def _fallbacks(db: DuckDBPyConnection, activity: Activity, calls: str) -> list[d
 def _kernel_less(db: DuckDBPyConnection, profile_id: int, calls: str) -> dict[str, Any]:
     """Framework operators that are host work, outermost ones; nothing where links are too few."""
     known = db.execute(
-        """
+        f"""
         select count(*) filter (where operator_id is not null) >= $share * count(*)
                and any_value(profile.device_kind) in ('npu', 'cuda', 'rocm', 'xpu')
         from kernel
         join profile using (profile_id)
-        where profile_id = $profile and kernel.kind in ('compute', 'fused', 'copy')
+        where profile_id = $profile and kernel.kind in {OWN_WORK_KINDS}
         """,
         {"profile": profile_id, "share": LINKED_AT_LEAST},
     ).fetchall()

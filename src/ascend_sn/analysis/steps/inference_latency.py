@@ -14,6 +14,7 @@ from ascend_sn.analysis.activity import grouped
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.window_rows import lengths_within
+from ascend_sn.model.kinds import BUSY_KINDS
 from ascend_sn.model.requests import REQUEST_DOMAIN
 from ascend_sn.model.rows import Int64
 
@@ -139,7 +140,7 @@ def divided_requests(db: DuckDBPyConnection) -> dict[int, Divided]:
                end::utinyint as what,
                ts_ns as start_ns, ts_ns + dur_ns as end_ns
         from kernel
-        where kind in ('compute', 'fused', 'communication', 'copy')
+        where kind in {BUSY_KINDS}
         order by profile_id, ts_ns, kernel_id
     """).fetchnumpy()
     parts = grouped(kernels["profile_id"])

@@ -14,7 +14,7 @@ from ascend_sn.analysis.kernels.op_flops import family_of, flops_of
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed
 from ascend_sn.analysis.shapes import shapes_of
-from ascend_sn.model.kinds import COMPUTE_KINDS
+from ascend_sn.model.kinds import COMPUTE_KINDS, OWN_WORK_KINDS
 from ascend_sn.model.rows import Int64
 
 __all__ = ["ANALYSIS", "module_tree"]
@@ -66,11 +66,11 @@ def module_tree(db: DuckDBPyConnection) -> Result:
         (null where no allocation is tied to an operator); totals include the modules inside. By profile, phase
         and path.
     """
-    operators = db.execute("""
+    operators = db.execute(f"""
         with launched as (
             select profile_id, operator_id, sum(dur_ns)::bigint as device_ns, count(*) as kernels
             from kernel
-            where kind in ('compute', 'fused', 'copy') and operator_id is not null
+            where kind in {OWN_WORK_KINDS} and operator_id is not null
             group by profile_id, operator_id
         ),
         held as (

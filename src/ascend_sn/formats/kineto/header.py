@@ -14,6 +14,7 @@ from ascend_sn.formats.kineto.sift import Sifted
 from ascend_sn.formats.metadata import stated, stated_number
 from ascend_sn.formats.reader import Source
 from ascend_sn.model.capture import DeviceKind, ProfileHeader
+from ascend_sn.model.kinds import HOST_KINDS
 from ascend_sn.model.ledger import Ledger
 from ascend_sn.model.rows import Rows
 from ascend_sn.model.trace_schema import CAPACITY_METRIC
@@ -49,7 +50,7 @@ def header(
     stated(metadata, "deviceProperties", list, file, ledger)
     named = _HOST.fullmatch(source.path.name)
     host = metadata.get("host_name")
-    device_id = None if kind in ("cpu", "host") else _main_device(kernels)
+    device_id = None if kind in HOST_KINDS else _main_device(kernels)
     return ProfileHeader(
         format=format_name,
         source=source.name,
