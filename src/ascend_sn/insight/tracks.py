@@ -130,7 +130,7 @@ def track_label(track: Track, texts: Documents, code: str, kinds: Mapping[str, s
     if track.table == "span":
         domain = group or text("timeline.spans")
         return (text(label, domain=domain, own=own) if own is not None else domain), parent
-    if track.table == "collective" and own in kinds:
+    if track.table == "collective" and own is not None and own in kinds:
         return text("timeline.group-of-kind", kind=kinds[own].upper(), own=own), parent
     return (text(label, own=own) if own is not None else text(plain)), parent
 
