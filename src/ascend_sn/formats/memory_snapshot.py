@@ -21,7 +21,7 @@ from ascend_sn.formats.snapshot_child import Columns, Device
 from ascend_sn.model.capture import Capture, DeviceKind, ProfileHeader
 from ascend_sn.model.ledger import CoverageEntry, Ledger
 from ascend_sn.model.rows import Int64, Nullable, Rows, Text, concatenate, conform
-from ascend_sn.model.tables import MEMORY_EVENT, MEMORY_SAMPLE, STACK
+from ascend_sn.model.tables import MEMORY_BLOCK, MEMORY_EVENT, MEMORY_SAMPLE, STACK
 from ascend_sn.model.units import NS_PER_US
 
 __all__ = ["READER"]
@@ -59,7 +59,9 @@ def read(source: Source) -> list[Capture]:
     kind: DeviceKind = "npu" if columns.is_npu else "cuda"
     parts = [_events(device, number, kind) for number, device in columns.devices.items()]
     samples = [_sample(device, number, kind) for number, device in columns.devices.items() if device.has_segments]
+    blocks = [_blocks(device, number, kind) for number, device in columns.devices.items()]
     tables = {
+        "memory_block": concatenate(MEMORY_BLOCK, blocks) if blocks else conform(MEMORY_BLOCK, 0),
         "memory_event": concatenate(MEMORY_EVENT, parts) if parts else conform(MEMORY_EVENT, 0),
         "memory_sample": concatenate(MEMORY_SAMPLE, samples) if samples else conform(MEMORY_SAMPLE, 0),
         "stack": conform(
@@ -140,6 +142,22 @@ def _sample(device: Device, number: int, kind: DeviceKind) -> Rows:
     )
 
 
+def _blocks(device: Device, number: int, kind: DeviceKind) -> Rows:
+    requested = np.array([-1 if size is None else size for size in device.block_requested], np.int64)
+    stack = np.array(device.block_stack, np.int64)
+    return conform(
+        MEMORY_BLOCK,
+        len(device.block_size),
+        device=_device_name(kind, number),
+        stream=Text.of(device.block_stream),
+        address=Text.of(device.block_address),
+        size_bytes=np.array(device.block_size, np.int64),
+        requested_bytes=Nullable(requested, requested >= 0),
+        state=Text.of(device.block_state),
+        stack_id=Nullable(stack, stack >= 0),
+    )
+
+
 def _times(device: Device) -> Int64:
     if device.time_us is not None:
         return np.array(device.time_us, np.int64) * NS_PER_US
@@ -187,6 +205,7 @@ def _coverage(tables: dict[str, Any]) -> list[CoverageEntry]:
         else CoverageEntry("memory_event", "not_requested", "no history was recorded", record)
     )
     entries.append(CoverageEntry("memory_sample", "collected" if samples else "missing"))
+    entries.append(CoverageEntry("memory_block", "collected" if tables["memory_block"].length else "missing"))
     entries.append(
         CoverageEntry("stack", "collected")
         if tables["stack"].length

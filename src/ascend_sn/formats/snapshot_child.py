@@ -33,7 +33,7 @@ _ACTIVE: Final = ("active_allocated", "active_pending_free", "active_awaiting_fr
 
 
 class Device(msgspec.Struct):
-    """Columns of one device: its events in order, and what it held when the snapshot was taken."""
+    """Columns of one device: its events in order, and what it held when the snapshot was taken, block by block."""
 
     action: list[str] = []
     address: list[str | None] = []
@@ -45,6 +45,12 @@ class Device(msgspec.Struct):
     active: int = 0
     reserved: int = 0
     has_segments: bool = False
+    block_address: list[str | None] = []
+    block_size: list[int] = []
+    block_requested: list[int | None] = []
+    block_state: list[str] = []
+    block_stream: list[str | None] = []
+    block_stack: list[int] = []
 
 
 class Columns(msgspec.Struct):
@@ -164,7 +170,31 @@ class _Collector:
         device.reserved += total
         device.allocated += allocated
         device.active += active
+        self._live_blocks(device, segment)
         return True
+
+    def _live_blocks(self, device: Device, segment: dict[Any, Any]) -> None:
+        """Take the blocks in use. Old snapshots place them by their order only, and name the request `real_size`."""
+        blocks = segment.get("blocks")
+        reached = _whole(segment.get("address"))
+        for block in blocks if isinstance(blocks, list) else ():
+            size = _whole(block.get("size")) if isinstance(block, dict) and self._first_time(block) else None
+            if size is None or size < 0:
+                self._columns.unreadable += 1
+                reached = None
+                continue
+            own = _whole(block.get("address"))
+            address = reached if own is None else own
+            reached = None if address is None else address + size
+            if block.get("state") not in _ACTIVE:
+                continue
+            requested = _whole(block.get("requested_size", _real_size(block)))
+            device.block_address.append(_text(address))
+            device.block_size.append(size)
+            device.block_requested.append(requested if requested is not None and 0 <= requested <= size else None)
+            device.block_state.append("allocated" if block["state"] == _ACTIVE[0] else "pending_free")
+            device.block_stream.append(_text(segment.get("stream")))
+            device.block_stack.append(self._stack(block.get("frames")))
 
     def _blocks(self, blocks: Any, states: tuple[str, ...]) -> int:
         total = 0
@@ -190,6 +220,12 @@ class _Collector:
             self._stack_of[id(frames)] = known
             self._columns.is_npu |= "torch_npu" in text
         return known
+
+
+def _real_size(block: dict[Any, Any]) -> Any:
+    history = block.get("history")
+    latest = history[0] if isinstance(history, list) and history else None
+    return latest.get("real_size") if isinstance(latest, dict) else None
 
 
 def _frame(frame: Any) -> str:

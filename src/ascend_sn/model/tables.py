@@ -266,7 +266,7 @@ MEMORY_EVENT = _table(
     "an allocation or a free",
     _TS,
     _text("kind", "alloc, free, free_requested, segment_alloc, segment_free, oom."),
-    _int("size_bytes", "Bytes, positive."),
+    _int("size_bytes", "Bytes, positive; those of a block of a memory snapshot as they were asked for."),
     _text("address", "Address as text."),
     _text("device", "Device the memory belongs to."),
     _text("stream", "Stream."),
@@ -276,6 +276,19 @@ MEMORY_EVENT = _table(
     _int("allocated_bytes", "Allocated after the event."),
     _int("reserved_bytes", "Reserved after the event."),
     _int("active_bytes", "Active after the event."),
+    needed=("size_bytes",),
+)
+
+MEMORY_BLOCK = _table(
+    "memory_block",
+    "a block in use when a memory snapshot was taken",
+    _text("device", "Device the memory belongs to."),
+    _text("stream", "Stream of its segment."),
+    _text("address", "Address as text."),
+    _int("size_bytes", "Bytes that the allocator gave: rounded up."),
+    _int("requested_bytes", "Bytes that were asked for."),
+    _text("state", "allocated; pending_free: freed, and a stream may still use it."),
+    _int("stack_id", "Call stack."),
     needed=("size_bytes",),
 )
 
@@ -387,6 +400,7 @@ TABLES: tuple[Table, ...] = (
     COMM_TASK,
     LINK,
     MEMORY_EVENT,
+    MEMORY_BLOCK,
     MEMORY_SAMPLE,
     STATIC_MEMORY,
     COUNTER,

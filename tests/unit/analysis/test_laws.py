@@ -73,6 +73,9 @@ def _profile(draw: st.DrawFn, profile_id: int, world: int, groups: dict[str, int
         for moment in (1, 2):
             level = {"allocated_bytes": draw(size), "reserved_bytes": draw(size)}
             made.append(("memory_sample", {"ts_ns": moment, "component": "PTA", **level}))
+            made.append(
+                ("memory_block", {"device": "PTA", "size_bytes": 9, "requested_bytes": draw(st.integers(0, 9))})
+            )
     for _ in range(draw(st.integers(0, 2))):
         made.append(
             ("metric", {"name": "data_time", "ts_ns": draw(small), "value": draw(st.sampled_from([1e-9, 5e-9]))})

@@ -230,6 +230,20 @@ def test_a_block_that_is_not_freed_has_no_end(tables: Tables) -> None:
     ]  # fmt: skip
 
 
+def test_a_block_of_a_snapshot_shows_what_was_asked_for_beside_what_it_got(tables: Tables) -> None:
+    db = memory_run()
+    for address, size, requested in (("a", 512, 40), ("b", 512, None), ("c", 512, 9)):
+        insert(db, "memory_block", profile_id=0, rank=0, device="NPU:0", address=address, size_bytes=size,
+               requested_bytes=requested, state="allocated")  # fmt: skip
+
+    rows = named(tables(db), "memory_blocks", sort="ts_ns")
+
+    # Both blocks that were freed, the first one of address a, have left no trace of their rounded size.
+    assert [(row["address"], row["size_bytes"], row["rounded_bytes"]) for row in rows] == [
+        ("a", 10, None), ("b", 20, 512), ("c", 30, None), ("a", 40, 512),
+    ]  # fmt: skip
+
+
 def calls_run() -> DuckDBPyConnection:
     """Two ranks of one host; rank 1 comes 3 ns late to the second call."""
     db = empty_tables()

@@ -27,6 +27,7 @@ PROMISED = {
     "link": "step collective_id src_rank dst_rank transport size_bytes dur_ns bandwidth_bytes_per_s",
     "memory_event": "ts_ns kind size_bytes address device stream operator_id stack_id allocated_bytes "
     "reserved_bytes active_bytes",
+    "memory_block": "device stream address size_bytes requested_bytes state stack_id",
     "memory_sample": "ts_ns component allocated_bytes reserved_bytes active_bytes",
     "static_memory": "device model graph_id operator_name first_node last_node size_bytes is_total",
     "counter": "name unit ts_ns value",

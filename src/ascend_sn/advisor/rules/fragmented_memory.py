@@ -33,6 +33,7 @@ class _Pool(msgspec.Struct, kw_only=True):
     failed_bytes: int | None
     free_bytes: int | None
     largest_free_bytes: int | None
+    rounding_bytes: int | None = None
 
     @property
     def is_proven(self) -> bool:
@@ -82,6 +83,7 @@ def check(context: Context) -> Iterator[Claim]:
                 "oom_count": worst.oom_count,
                 "failed_bytes": worst.failed_bytes,
                 "largest_free_bytes": worst.largest_free_bytes,
+                "rounding_bytes": worst.rounding_bytes,
             },
         )
         + figures(worst, "allocator_cost", {} if time is None else _figures(time)),

@@ -34,6 +34,7 @@ _TYPES: Final = {
     "largest_free_bytes": "bigint",
     "free_bytes": "bigint",
     "unaccounted_bytes": "bigint",
+    "rounding_bytes": "bigint",
 }
 
 
@@ -46,7 +47,7 @@ def fragmentation(db: DuckDBPyConnection) -> Result:
     recorded from the start.
 
     Args:
-        db: A connection with the tables `memory_sample` and `memory_event`.
+        db: A connection with the tables `memory_sample`, `memory_event` and `memory_block`.
 
     Returns:
         One row per component (or device, from events that carry totals) with both curves: profile_id, rank,
@@ -54,8 +55,9 @@ def fragmentation(db: DuckDBPyConnection) -> Result:
         = reserved_bytes - allocated_bytes, fragmentation_ratio = unused_bytes / reserved_bytes, oom_count
         (failed requests), failed_bytes (the first of them), largest_free_bytes and free_bytes (each: of the
         blocks free then, null where not known), unaccounted_bytes (peak of the whole process less that of the
-        framework's pools, on the row of the pools; null where the process was not recorded); by profile and
-        reserved_bytes.
+        framework's pools, on the row of the pools; null where the process was not recorded), rounding_bytes
+        (what the blocks in use are longer than was asked for, when the memory snapshot was taken; null where a block
+        does not tell); by profile and reserved_bytes.
     """
     found = db.execute(f"""
         with {ENDS},
@@ -92,6 +94,15 @@ def fragmentation(db: DuckDBPyConnection) -> Result:
         if component in POOLS and (profile_id not in pools or component == POOLS[0]):
             pools[profile_id] = (component, reserved)
     failures = _failures(db)
+    rounding = {
+        (profile_id, device): size
+        for profile_id, device, size in db.execute("""
+            select profile_id, device, sum(size_bytes - requested_bytes)::bigint
+            from memory_block
+            group by profile_id, device
+            having count(*) = count(requested_bytes)
+        """).fetchall()
+    }
     rows = []
     for profile_id, rank, component, ts_ns, reserved, allocated in found:
         failure = failures.get((profile_id, component)) or failures.get((profile_id, None)) or {}
@@ -113,6 +124,7 @@ def fragmentation(db: DuckDBPyConnection) -> Result:
                 "unaccounted_bytes": whole[profile_id] - pool[1]
                 if pool is not None and pool[0] == component and profile_id in whole
                 else None,
+                "rounding_bytes": rounding.get((profile_id, component)),
             }
         )
     return listed(db, rows, _TYPES)

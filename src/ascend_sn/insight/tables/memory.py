@@ -20,16 +20,21 @@ _BLOCKS: Final = """
         where kind in ('alloc', 'free') and address is not null
     ),
     paired as (
-        select *, case when lead(kind) over block = 'free' then lead(ts_ns) over block end as freed_ts_ns
+        select *, case when lead(kind) over block = 'free' then lead(ts_ns) over block end as freed_ts_ns,
+               lead(kind) over block is null as is_last
         from events
         window block as (partition by profile_id, device, address order by ts_ns, kind desc)
     )
     select paired.profile_id, paired.rank, coalesce(operator_name, operator.name) as operator_name, device,
-           paired.stream, address, size_bytes, ts_ns, freed_ts_ns, freed_ts_ns - ts_ns as held_ns, place,
+           paired.stream, address, size_bytes,
+           case when is_last then rounded.rounded_bytes end as rounded_bytes, ts_ns,
+           freed_ts_ns, freed_ts_ns - ts_ns as held_ns, place,
            operator.module, coalesce(paired.stack_id, operator.stack_id) as stack_id
     from paired
     left join (select profile_id, operator_id, name, module, stack_id from operator) operator
         using (profile_id, operator_id)
+    left join (select profile_id, device, address, max(size_bytes) as rounded_bytes from memory_block group by all)
+        rounded using (profile_id, device, address)
     where kind = 'alloc'
 """
 
@@ -49,8 +54,8 @@ MEMORY: Final = (
         joined=_FRAMES,
         needs=(Need("memory_event"), Need("memory_event", "address")),
         columns=(
-            "profile_id", "rank", "operator_name", "module", "device", "size_bytes", "ts_ns", "freed_ts_ns", "held_ns",
-            "stream", "address", "site", "frames",
+            "profile_id", "rank", "operator_name", "module", "device", "size_bytes", "rounded_bytes", "ts_ns",
+            "freed_ts_ns", "held_ns", "stream", "address", "site", "frames",
         ),
         order="size_bytes desc, profile_id, place",
         search=("operator_name", "module", "device", "address", "stream"),
@@ -134,7 +139,8 @@ MEMORY: Final = (
         analysis="fragmentation",
         columns=(
             "profile_id", "rank", "component", "ts_ns", "reserved_bytes", "allocated_bytes", "unused_bytes",
-            "fragmentation_ratio", "largest_free_bytes", "free_bytes", "oom_count", "unaccounted_bytes",
+            "rounding_bytes", "fragmentation_ratio", "largest_free_bytes", "free_bytes", "oom_count",
+            "unaccounted_bytes",
         ),
         order="reserved_bytes desc, profile_id, component",
         search=("component",),

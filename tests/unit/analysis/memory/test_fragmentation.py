@@ -56,6 +56,26 @@ def test_a_failed_request_is_held_against_the_largest_free_block() -> None:
     assert row["fragmentation_ratio"] == pytest.approx(0.4)
 
 
+def block(size_bytes: int, requested_bytes: int | None, device: str = "npu:0") -> Row:
+    return ("memory_block", {"size_bytes": size_bytes, "requested_bytes": requested_bytes, "device": device})
+
+
+def test_what_blocks_are_longer_than_was_asked_for_is_lost_to_rounding() -> None:
+    pools = [sample(0, 4096, 3072, "npu:0"), sample(0, 4096, 1024, "npu:1"), sample(0, 4096, 1024, "PTA")]
+    blocks = [block(512, 500), block(2560, 2049), block(1024, 1024, "npu:1")]
+
+    found = {row["component"]: row["rounding_bytes"] for row in results(fragmentation, [*pools, *blocks])}
+
+    # 12 + 511; a pool without blocks does not tell.
+    assert found == {"npu:0": 523, "npu:1": 0, "PTA": None}
+
+
+def test_rounding_is_not_known_where_a_block_does_not_tell_what_was_asked_for() -> None:
+    (row,) = results(fragmentation, [sample(0, 4096, 1024, "npu:0"), block(512, 500), block(512, None)])
+
+    assert row["rounding_bytes"] is None
+
+
 def test_without_segments_the_free_blocks_are_not_known() -> None:
     totals = {"allocated_bytes": 60, "reserved_bytes": 100}
     (row,) = results(fragmentation, [event(2, "alloc", 20, 1000, **totals), event(7, "oom", 30)])

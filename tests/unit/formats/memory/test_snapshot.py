@@ -98,6 +98,43 @@ def test_an_old_list_of_segments_gives_the_state(tmp_path: Path) -> None:
     ]
 
 
+def test_blocks_in_use_tell_what_was_asked_for(tmp_path: Path) -> None:
+    blocks = [
+        {"address": 4096, "size": 512, "requested_size": 500, "state": "active_allocated", "frames": FRAMES},
+        {"address": 4608, "size": 1024, "requested_size": 600, "state": "inactive"},
+        {"address": 5632, "size": 1024, "requested_size": 1024, "state": "active_pending_free"},
+        {"address": 6656, "size": 512, "requested_size": 9999, "state": "active_awaiting_free"},
+        {"address": 7168, "size": 512, "state": "active_allocated"},
+    ]
+    pool = {**segment(3584, 1024, 2560), "address": 4096, "stream": 7, "blocks": blocks}
+    path = write(tmp_path, {"segments": [pool], "device_traces": []})
+
+    # The fourth claims more than it has, the fifth says nothing: both are not known, and not 0.
+    found = rows(captured(path), "memory_block", "address", "size_bytes", "requested_bytes", "state", "stack_id")
+
+    assert found == [
+        ("4096", 512, 500, "allocated", 0),
+        ("5632", 1024, 1024, "pending_free", None),
+        ("6656", 512, None, "pending_free", None),
+        ("7168", 512, None, "allocated", None),
+    ]
+    assert rows(captured(path), "memory_block", "device", "stream")[0] == ("cuda:0", "7")
+
+
+def test_blocks_of_an_old_snapshot_follow_each_other(tmp_path: Path) -> None:
+    blocks = [
+        {"size": 512, "state": "active_allocated", "history": [{"addr": 64, "real_size": 300}]},
+        {"size": 1024, "state": "inactive"},
+        {"size": 512, "state": "active_allocated"},
+    ]
+    path = write(tmp_path, [{"device": 0, "address": 64, "total_size": 2048, "blocks": blocks}])
+
+    # 64 + 512 + 1024 = 1600
+    assert rows(captured(path), "memory_block", "address", "size_bytes", "requested_bytes") == [
+        ("64", 512, 300), ("1600", 512, None),
+    ]  # fmt: skip
+
+
 def test_broken_entries_are_left_out_and_counted(tmp_path: Path) -> None:
     trace = [event("alloc", 1, 8), "no event", event("alloc", 2, -1), {"action": 3}]
     path = write(tmp_path, {"segments": ["x", segment(8, 8, 8)], "device_traces": [trace]})
