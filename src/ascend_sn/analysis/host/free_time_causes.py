@@ -71,7 +71,8 @@ def free_time_causes(db: DuckDBPyConnection) -> Result:
     launch_call; from the start of the operator that asked for the kernel to the call dispatch; before that, the host
     had not come to it: data_wait while a thread that launches work is in a data phase, host_python otherwise. On the
     host's side of the launch a recorded garbage collection (gc), allocation, compilation, profiler_flush, blocking
-    copy (copy_call) or synchronisation (host_sync) takes the time first, in this order. Where no collection was
+    copy (copy_call) or synchronisation (host_sync) takes the time first, in this order; the ranges that torch.compile
+    draws around its parts are compilation too. Where no collection was
     recorded, a stretch of 200 ms without any host event is gc_guess. A kernel whose launch is not known leaves
     unknown. Behind the last kernel nothing was asked for, which is the host's time.
 
@@ -198,6 +199,10 @@ class _HostSide:
             select profile_id, 'profiler_flush', ts_ns, ts_ns + dur_ns
             from span
             where domain = 'overhead'
+            union all
+            select profile_id, 'compile', ts_ns, ts_ns + dur_ns
+            from operator
+            where name like '%(dynamo_timed)'
             """,
         )
         self._data = _unions(

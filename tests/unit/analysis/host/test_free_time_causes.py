@@ -57,6 +57,17 @@ def test_recorded_host_work_takes_the_time_before_python_and_launch() -> None:
     }  # fmt: skip
 
 
+def test_what_torch_compile_does_is_compilation_and_no_silence() -> None:
+    quiet = SILENT_HOST_NS
+    found = causes([
+        step(0, quiet + 20), operator("entire_frame_compile", 4, quiet + 4),
+        operator("_compile.compile_inner (dynamo_timed)", 5, quiet, depth=1),
+        call("launch", quiet + 10, 5), kernel(quiet + 15, 5, host_call_id=0),
+    ])  # fmt: skip
+
+    assert found == {"compile": quiet, "host_python": 10, "launch_call": 5}
+
+
 def test_a_wait_on_the_stream_of_the_next_kernel_is_an_event_wait_and_one_elsewhere_is_not() -> None:
     found = causes([
         step(0, 30), call("launch", 0, 2), kernel(20, 10, host_call_id=0),
