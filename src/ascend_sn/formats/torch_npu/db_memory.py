@@ -33,11 +33,15 @@ def read_memory_samples(database: Database) -> Rows:
         MEMORY_SAMPLE,
         [
             _samples(
+                database,
+                "NPU_MEM",
                 Text.constant("APP", len(process)).take(process),
                 Nullable(times.values[process], times.valid[process]),
                 reserved_bytes=Nullable(in_process.values[process], in_process.valid[process]),
             ),
             _samples(
+                database,
+                "MEMORY_RECORD",
                 database.texts(record["component"]),
                 sqlite_integers(record["timestamp"]),
                 allocated_bytes=_sizes(record["totalAllocated"]),
@@ -45,6 +49,8 @@ def read_memory_samples(database: Database) -> Rows:
                 active_bytes=_sizes(record["totalActive"]),
             ),
             _samples(
+                database,
+                "NPU_MODULE_MEM",
                 database.names("ENUM_MODULE", module["moduleId"]).mapped(lambda name: MODULE_PREFIX + name),
                 sqlite_integers(module["timestampNs"]),
                 reserved_bytes=Nullable(reserved.values, reserved.valid & (reserved.values >= 0)),
@@ -185,8 +191,13 @@ def _counter(names: Sequence[str], unit: str, times: Sequence[Any], values: Sequ
     )
 
 
-def _samples(component: Text, ts: Nullable, **sizes: Nullable) -> Rows:
-    usable = ts.valid
+def _samples(database: Database, table: str, component: Text, ts: Nullable, **sizes: Nullable) -> Rows:
+    """Return the samples whose time and component are known; a curve of who knows what tells nothing."""
+    named = component.codes >= 0
+    if not named.all():
+        count = int(np.count_nonzero(~named))
+        database.ledger.add(database.file, "unreadable_rows", place=f"table {table}", count=count, example="component")
+    usable = ts.valid & named
     return conform(
         MEMORY_SAMPLE,
         int(usable.sum()),

@@ -143,7 +143,9 @@ def allocation_events(
 
 def _timed(table: CsvColumns, ledger: Ledger) -> tuple[CsvColumns, Nullable]:
     ts = table.times(ledger, _TIME) or _nothing(len(table))
-    usable = table.without_unreadable(ledger, {_TIME: ts})
+    component = text_cells(table.get("Component")) or Text.constant(None, len(table))
+    named = Nullable(component.codes.astype(np.int64), component.codes >= 0)
+    usable = table.without_unreadable(ledger, {_TIME: ts, "Component": named})
     return table.only(usable), Nullable(ts.values[usable], ts.valid[usable])
 
 

@@ -282,6 +282,23 @@ def test_hardware_figures_have_the_names_of_the_text_export(tmp_path: Path) -> N
     assert found == [(0, "aicore_time", 2500.0), (0, "aic_mac_ratio", 0.5)]
 
 
+def test_memory_samples_whose_component_has_no_name_are_left_out_and_counted(tmp_path: Path) -> None:
+    s = Strings()
+    tables = kernels(s)
+    tables["MEMORY_RECORD"] = [
+        dict(component=s("PTA"), timestamp=T, totalAllocated=5, totalReserved=9),
+        dict(component=12_345, timestamp=T + 1, totalAllocated=6, totalReserved=9),
+    ]
+    write(tmp_path, s, tables)
+
+    capture = open_run(tmp_path)
+
+    assert [(row["component"], row["allocated_bytes"]) for row in rows(capture, "memory_sample")] == [("PTA", 5)]
+    assert [(entry.kind, entry.place, entry.count) for entry in capture.ledger.entries] == [
+        ("unreadable_rows", "table MEMORY_RECORD", 1)
+    ]
+
+
 def test_memory_and_counters(tmp_path: Path) -> None:
     s = Strings()
     tables = kernels(s)

@@ -45,6 +45,20 @@ def test_modules_are_components_of_their_own_and_negative_is_unknown(tmp_path: P
     ]
 
 
+def test_a_sample_of_no_component_is_left_out_and_counted(tmp_path: Path) -> None:
+    text = "Component,Timestamp(us),Total Reserved(MB)\nGE,1.5,2.0\n,2.5,3.0\n"
+
+    for read in (read_memory_record, read_module_memory):
+        ledger = Ledger()
+        rows = read(write(tmp_path, text), "memory.csv", ledger)
+
+        assert rows is not None
+        assert [row["reserved_bytes"] for row in rows.to_dicts()] == [2 << 20]
+        assert [(entry.kind, entry.place, entry.count) for entry in ledger.entries] == [
+            ("unreadable_cell", "line 3", 1)
+        ]
+
+
 def test_an_allocation_and_its_release(tmp_path: Path) -> None:
     text = OPERATORS + (
         "aten::empty,0.5,10.000\t,30.000\t,29.500\t,20.000\t,1.0,4.0,0.5,77,NPU:0\n"
