@@ -75,7 +75,13 @@ test("what a missing value stands for is said where it is known", () => {
 test("the end of a path is kept, from a part on", () => {
   expect(cells.pathEnd("Model.Layer", 20)).toBe("Model.Layer");
   expect(cells.pathEnd("DistributedDataParallel_0.AlexNet_0.Conv2d_1", 20)).toBe("\u2026AlexNet_0.Conv2d_1");
+  expect(cells.pathEnd("rank1_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view.json", 44, "/")).toBe("\u2026ASCEND_PROFILER_OUTPUT/trace_view.json");
   expect(cells.pathEnd("x".repeat(30), 20)).toBe(`\u2026${"x".repeat(20)}`);
+});
+
+test("kinds of damage are said without the example, which has a column of its own", () => {
+  expect(cells.wordText("kind", "row_width")).toBe("rows with too few or too many cells");
+  expect(cells.wordText("kind", "launch_repaired")).toContain("kernels that start before");
 });
 
 test("an example that says what its kind says is known as such", () => {

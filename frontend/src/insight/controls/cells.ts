@@ -71,10 +71,13 @@ export function repeatsKind(row: Readonly<Record<string, Value>>): boolean {
   return isWord(key) && textOf(key, "en") === row["example"];
 }
 
-/** The end of a dotted path, cut between its parts: that is what tells modules apart. */
-export function pathEnd(path: string, room: number): string {
+/** Columns of paths, with what stands between their parts. */
+export const PATHS: ReadonlyMap<string, string> = new Map([["path", "."], ["file", "/"], ["source", "/"]]);
+
+/** The end of a path, cut between its parts: that is what tells modules and files apart. */
+export function pathEnd(path: string, room: number, between = "."): string {
   if (path.length <= room) return path;
-  const from = path.indexOf(".", path.length - room);
+  const from = path.indexOf(between, path.length - room);
   return `\u2026${from < 0 ? path.slice(-room) : path.slice(from + 1)}`;
 }
 
@@ -83,6 +86,9 @@ export function wordText(column: string, value: Value | undefined): string | nul
   if (typeof value !== "string" || value === "") return null;
   // Where the source tells no address, blocks are told apart by the rows that they come from.
   if (column === "address" && value.startsWith("row:")) return "-";
+  // Where a text names an example, that stands in a column of its own.
+  const damage = `damage.${value}`;
+  if (column === "kind" && isWord(damage)) return t(damage, { example: "" });
   if (column === "reason") return reasonText(value);
   if (column === "turn_on") return turnOnText(value);
   if (column === "example") return exampleText(value);
@@ -92,7 +98,7 @@ export function wordText(column: string, value: Value | undefined): string | nul
 }
 
 const FAMILIES: Record<string, readonly string[]> = {
-  kind: ["kind-of", "damage"],
+  kind: ["kind-of"],
   phase: ["phase"],
   direction: ["copy"],
   host_memory: ["copy"],

@@ -8,7 +8,7 @@ import type { Column, TableAnswer, Value } from "../api/types";
 import { Notice } from "../shell/notice";
 import { isWord, t } from "../shell/words";
 import { Absent } from "./absent";
-import { SENTENCES, absentText, cellText, columnText, differenceText, isNumeric, pathEnd, repeatsKind, wordText } from "./cells";
+import { PATHS, SENTENCES, absentText, cellText, columnText, differenceText, isNumeric, pathEnd, repeatsKind, wordText } from "./cells";
 import { TimelineLink } from "./links";
 import { Pending } from "./pending";
 
@@ -140,7 +140,8 @@ function Cell({ table, column, value, row }: { table: string; column: Column; va
   }
   if (column.unit === "flag") return <td class={`left flag${value === true && BAD.has(column.name) ? " on" : ""}`}>{text}</td>;
   if (long && (SENTENCES.has(column.name) || word !== null)) return <td class="left wrap">{text}</td>;
-  if (long && column.name === "path") return <td class="left" title={text}>{pathEnd(text, LONG)}</td>;
+  const between = PATHS.get(column.name);
+  if (long && between !== undefined) return <td class="left" title={text}>{pathEnd(text, LONG, between)}</td>;
   return <td class={`${isRight(column) ? "" : "left"}${long ? " long" : ""}${kind}`} title={long ? text : undefined}>{long ? <span>{text}</span> : text}</td>;
 }
 
