@@ -34,6 +34,7 @@ test("what collects it keeps its code", () => {
 });
 
 test("examples of damage are told, data stays", () => {
+  expect(exampleText("the file ends early; 12 complete events were read")).toBe("文件提前结束；已读取 12 个完整的事件");
   expect(exampleText("the file ends early; 12 events were read")).toBe("文件提前结束；已读取 12 个事件");
   expect(exampleText("not a SQLite database (at table TASK); the text export beside it is read instead")).toBe("不是 SQLite 数据库（位置：table TASK）；改读旁边的文本导出");
   expect(exampleText("Duration(us) = 'N/A'")).toBe("Duration(us) = 'N/A'");

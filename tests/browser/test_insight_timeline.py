@@ -467,3 +467,24 @@ def test_nothing_serious_stands_in_the_way_of_a_screen_reader(chromium: Any, axe
         found.page.get_by_role("button", name=re.compile(r"Remove Mark \d+")).last.click()
 
     assert [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in violations if one["impact"] in SERIOUS] == []
+
+
+def test_what_is_typed_right_after_the_key_of_the_search_reaches_its_field(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn) as found:
+        focused = found.page.evaluate(
+            """async () => {
+              document.getElementById('tl-canvas').dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true }));
+              for (let turn = 0; turn < 5; turn++) await Promise.resolve();  // no frame is drawn meanwhile
+              return document.activeElement.getAttribute('type');
+            }"""
+        )
+
+    assert focused == "search"
+
+
+def test_statistics_of_a_range_say_how_slices_count(chromium: Any, drawn: str) -> None:
+    with visited(chromium, drawn, "#/timeline?range=1000:2000") as found:
+        found.page.get_by_role("tab", name="Range").click()
+        said = found.page.locator(".tl-range .soft").first.inner_text()
+
+    assert "slices that reach into the range count with their whole length" in said

@@ -1,6 +1,6 @@
 /** The list of marks: named, coloured, gone to, saved, exported. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { quantityText } from "../../text/quantities";
 import type { Mark } from "../api/timeline";
 import { t } from "../shell/words";
@@ -41,7 +41,7 @@ export function MarksPanel({ controls }: { controls: Controls }) {
 function MarkRow({ mark, controls }: { mark: Mark; controls: Controls }) {
   const { marker, mover } = controls;
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => { // before the next key comes
     if (marker.fresh !== mark.id) return;
     marker.fresh = null;
     field.current?.focus();

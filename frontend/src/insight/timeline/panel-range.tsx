@@ -46,6 +46,7 @@ export function RangePanel({ controls }: { controls: Controls }) {
         <h2>{quantityText(lengthOf(range), "ns")}</h2>
         <span class="soft">
           {range.lanes === null ? t("timeline.range.all") : t("timeline.lanes", { count: range.lanes.length })}
+          {` \u00b7 ${t("timeline.range.whole")}`}
           {rowCount > rows.length && ` \u00b7 ${t("timeline.range.first", { shown: rows.length, count: rowCount })}`}
         </span>
         <span class="tl-buttons">

@@ -1,6 +1,6 @@
 /** Searches names and arguments; the list of what was found leads to the slices. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { quantityText } from "../../text/quantities";
 import { t } from "../shell/words";
 import { exactText } from "./axis";
@@ -16,7 +16,7 @@ export function SearchPanel({ controls }: { controls: Controls }) {
   const count = model.hitCount.value;
   const field = useRef<HTMLInputElement>(null);
   const wanted = controls.searchWanted.value;
-  useEffect(() => {
+  useLayoutEffect(() => { // before the next key comes
     if (wanted === 0) return;
     field.current?.focus();
     field.current?.select();
