@@ -473,7 +473,8 @@ def test_what_is_typed_right_after_the_key_of_the_search_reaches_its_field(chrom
     with visited(chromium, drawn) as found:
         focused = found.page.evaluate(
             """async () => {
-              document.getElementById('tl-canvas').dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true }));
+              const pressed = new KeyboardEvent('keydown', { key: '/', bubbles: true });
+              document.getElementById('tl-canvas').dispatchEvent(pressed);
               for (let turn = 0; turn < 5; turn++) await Promise.resolve();  // no frame is drawn meanwhile
               return document.activeElement.getAttribute('type');
             }"""

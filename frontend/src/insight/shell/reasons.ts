@@ -59,6 +59,6 @@ function own(text: string): number {
 function patternOf(text: string): string {
   return text
     .split(/\{(\w+)\}/)
-    .map((part, at) => (at % 2 ? `(?<${part}>.+?)` : part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")))
+    .map((part, at) => (at % 2 ? `(?<${part}>${part === "count" ? "\\d+" : ".+?"})` : part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")))
     .join("");
 }

@@ -112,4 +112,7 @@ def _patterns(family: tuple[str, ...]) -> tuple[tuple[str, re.Pattern[str]], ...
 
 def _pattern(text: str) -> str:
     parts = re.split(r"\{(\w+)\}", text)
-    return "".join(f"(?P<{part}>.+?)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
+    what = {"count": r"\d+"}  # so that no sentence before a number is taken for the number
+    return "".join(
+        f"(?P<{part}>{what.get(part, '.+?')})" if at % 2 else re.escape(part) for at, part in enumerate(parts)
+    )
