@@ -173,7 +173,8 @@ def text_of(value: ast.expr) -> str:
 
 
 def test_every_sentence_of_the_readers_is_known() -> None:
-    said = [one for one in sentences_of_readers() if one not in ENDS_THE_COMMAND]
+    # A number for what differs: it fits wherever a name or a number stands.
+    said = [re.sub(r"\bX\b", "7", one) for one in sentences_of_readers() if one not in ENDS_THE_COMMAND]
 
     assert len(said) > 60
     assert [one for one in said if example_text(one, CHINESE) == one] == []
