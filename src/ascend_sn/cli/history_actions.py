@@ -43,7 +43,11 @@ def recorded(
     language: Language,
     redactor: Redactor | None = None,
 ) -> HistoryDocument:
-    """Measure runs and record them, with stand-ins where there is a redactor; they count as baselines."""
+    """Measure runs and record them, with stand-ins where there is a redactor; they count as baselines.
+
+    Raises:
+        UsageError: No run is named.
+    """
     if not paths:
         raise UsageError("no run: name what to record")
     side = measured_side(paths, language, cache_dir=cache_dir)
@@ -119,7 +123,11 @@ def by_number(
 def pruned(
     settings: HistorySettings, series: str | None, *, keep: int | None, before_ns: int | None, language: Language
 ) -> HistoryDocument:
-    """Remove old runs."""
+    """Remove old runs of a series, or of each: those before a time, with `keep` only those beyond the newest so many.
+
+    Raises:
+        UsageError: Nothing says what stays.
+    """
     if keep is None and before_ns is None:
         raise UsageError("history prune: say what stays, with --keep N, --older-than DAYS or both")
     with History(settings.place) as history:

@@ -119,7 +119,11 @@ class _Collector:
         self._stack_numbers: dict[str, int] = {}
 
     def collected(self, found: Any) -> Columns:
-        """Return the columns of an unpickled snapshot: a dict, or in old files the list of segments."""
+        """Return the columns of an unpickled snapshot: a dict, or in old files the list of segments.
+
+        Raises:
+            NoSnapshotError: It is neither.
+        """
         segments = found if isinstance(found, list) else found.get("segments") if isinstance(found, dict) else None
         traces = found.get("device_traces") if isinstance(found, dict) else None
         if not isinstance(segments, list) and not isinstance(traces, list):

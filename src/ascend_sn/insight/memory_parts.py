@@ -40,7 +40,11 @@ class PartCurves(msgspec.Struct):
 def part_curves(
     run: Run, *, profile_id: int, family: str, from_ns: int | None, to_ns: int | None, points: int
 ) -> PartCurves:
-    """Return the curves of the parts of a profile whose tables are answered (`page_origin` is there)."""
+    """Return the curves of the parts of a profile whose tables are answered (`page_origin` is there).
+
+    Raises:
+        ApiError: There is no such profile.
+    """
     found = run.db.execute("select origin_ns from page_origin where profile_id = ?", [profile_id]).fetchone()
     if found is None or found[0] is None:
         raise ApiError(404, "no_profile", f"there is no profile {profile_id}")

@@ -124,7 +124,11 @@ class Rows:
         return self.length
 
     def values(self, name: str) -> npt.NDArray[Any]:
-        """Return the numbers of a column; where null, whatever lies there (see `valid`)."""
+        """Return the numbers of a column; where null, whatever lies there (see `valid`).
+
+        Raises:
+            TypeError: The column holds text.
+        """
         column = self.columns[name]
         if isinstance(column, Text):
             raise TypeError(f"{self.table.name}.{name} is text")
@@ -138,7 +142,11 @@ class Rows:
         return column.valid if isinstance(column, Nullable) else np.ones(self.length, np.bool_)
 
     def text(self, name: str) -> Text:
-        """Return a text column."""
+        """Return a text column.
+
+        Raises:
+            TypeError: The column holds numbers.
+        """
         column = self.columns[name]
         if not isinstance(column, Text):
             raise TypeError(f"{self.table.name}.{name} is not text")

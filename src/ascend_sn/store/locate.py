@@ -119,6 +119,12 @@ def locate(
 
     `mapping` deals the sources out; they are read one after the other by default. With `chosen`, only the sources that
     it returns are read.
+
+    Raises:
+        InputError: The input cannot be read, or nothing in it is a profile.
+        NothingChosenError: `chosen` returns no source.
+        StoreError: The run folder, or the cache, cannot be used.
+        UsageError: A run folder is named beside other inputs.
     """
     named = Input.of(path, *more)
     try:

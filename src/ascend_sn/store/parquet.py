@@ -125,6 +125,9 @@ def write_parquet(db: DuckDBPyConnection, rows: Rows, path: Path, *, rank: int |
     Texts travel as codes and are looked up by DuckDB, so that a million rows cost no million strings. Each
     dictionary is one list of which the codes are places: a join would cost half as much again as the writing.
     Texts that hardly repeat, and those of small tables, travel as they are: a list of them would cost more.
+
+    Raises:
+        StoreError: The file cannot be written.
     """
     children: dict[str, CArray] = {}
     fields: dict[str, Any] = {}

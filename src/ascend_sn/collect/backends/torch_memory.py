@@ -15,7 +15,11 @@ _PREFIX = "ascend_sn.module:"
 
 
 def measured_modules(model: Any, inputs: tuple[Any, ...]) -> list[dict[str, Any]]:
-    """Run the model once; see `memory_by_module`."""
+    """Run the model once; see `memory_by_module`.
+
+    Raises:
+        TypeError: It is no module of PyTorch.
+    """
     if not isinstance(model, nn.Module):
         raise TypeError(f"memory_by_module takes a torch.nn.Module, not {type(model).__name__}")
     names = {id(module): name for name, module in model.named_modules()}

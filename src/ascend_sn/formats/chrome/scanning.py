@@ -59,7 +59,11 @@ class Scan:
         self._bad: dict[str, tuple[int, int]] = {}
 
     def blocks(self) -> Iterator[TraceColumns]:
-        """Yield the file's blocks in order."""
+        """Yield the file's blocks in order.
+
+        Raises:
+            EmptyInputError: The file is empty.
+        """
         if self._path.stat().st_size == 0:
             raise EmptyInputError(self._path, "file is empty; was the session ended?")
         for block in scan_blocks(self._path, self._arg_keys, keep_other_args=self._keep_other_args):

@@ -10,30 +10,33 @@ from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin, get
 
 import msgspec
 
+from ascend_sn.compare.figures import RunFigures
+from ascend_sn.compare.history.record import Baseline, Record
+from ascend_sn.report.documents.comparison import ComparedRun
+from ascend_sn.report.documents.health import Damage
+from ascend_sn.report.documents.history import HistoryDocument, TrendDocument
+from ascend_sn.report.documents.run import Document, Profile
+from ascend_sn.report.health_page import DoctorDocument
 from ascend_sn.store.redaction import Redactor
 
 __all__ = ["redacted"]
 
 _Value = TypeVar("_Value")
 
-_PLACES: Final = {
-    ("Profile", "source"),
-    ("Damage", "file"),
-    ("Document", "input"),
-    ("Document", "job"),
-    ("Document", "jobs"),
-    ("DoctorDocument", "input"),
-    ("ComparedRun", "name"),
-    ("RunFigures", "name"),
-    ("Record", "name"),
-    ("Baseline", "where"),
-    ("HistoryDocument", "where"),
-    ("TrendDocument", "where"),
-}
-"""Fields that hold a path, or the address or label of something, and nothing else."""
+_SAID: Final[frozenset[object]] = frozenset({Record.name, Baseline.where, HistoryDocument.where, TrendDocument.where})
+"""Fields that hold a path, or the address or label of something, which stands in sentences and labels as well."""
 
-_SAID: Final = {("Record", "name"), ("Baseline", "where"), ("HistoryDocument", "where"), ("TrendDocument", "where")}
-"""Those that stand in sentences and labels as well."""
+_PLACES: Final[frozenset[object]] = _SAID | {
+    Profile.source,
+    Damage.file,
+    Document.input,
+    Document.job,
+    Document.jobs,
+    DoctorDocument.input,
+    ComparedRun.name,
+    RunFigures.name,
+}
+"""All fields that hold such a thing and nothing else."""
 
 _LABEL: Final = re.compile(r"(#\d+) (.*)", re.DOTALL)
 """A run of a history, by its number and its revision or name."""
@@ -105,9 +108,7 @@ def _texts(value: Any) -> list[str]:
 
 def _said_places(value: Any) -> list[str]:
     """The places in a value that its sentences name."""
-    return [
-        getattr(part, field) for part in _parts(value) for type_name, field in _SAID if type(part).__name__ == type_name
-    ]
+    return [getattr(part, name) for part in _parts(value) for name in _names_among(part, _SAID)]
 
 
 def _parts(value: Any) -> list[Any]:
@@ -135,7 +136,6 @@ def _replaced(value: Any, redactor: Redactor) -> Any:
         return {key: _replaced(one, redactor) for key, one in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return type(value)(_replaced(one, redactor) for one in value)
-    type_ = type(value)
     free = _fields(value)
     if not free:
         return value
@@ -144,7 +144,7 @@ def _replaced(value: Any, redactor: Redactor) -> Any:
         if not is_free:
             continue
         before = getattr(value, name)
-        if (type_.__name__, name) in _PLACES:
+        if name in _names_among(value, _PLACES):
             changes[name] = (
                 [_place(one, redactor) for one in before] if isinstance(before, list) else _place(before, redactor)
             )
@@ -153,6 +153,17 @@ def _replaced(value: Any, redactor: Redactor) -> Any:
     if isinstance(value, msgspec.Struct):
         return msgspec.structs.replace(value, **changes)
     return dataclasses.replace(value, **changes)
+
+
+def _names_among(value: object, fields: frozenset[object]) -> frozenset[str]:
+    """The names of those fields of a struct that are among these; none for other values."""
+    return _names_of(cast(Hashable, type(value)), fields)
+
+
+@cache
+def _names_of(type_: Any, fields: frozenset[object]) -> frozenset[str]:
+    names = type_.__struct_fields__ if issubclass(type_, msgspec.Struct) else ()
+    return frozenset(name for name in names if getattr(type_, name) in fields)
 
 
 def _place(text: str, redactor: Redactor) -> str:
