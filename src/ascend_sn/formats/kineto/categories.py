@@ -74,7 +74,8 @@ _OWN_STEP: Final = re.compile(
 # them (`my_nccl_like_...`) stays compute; then the well-known kernels of engines that bypass the libraries.
 _COMMUNICATION: Final = re.compile(
     r"(?:void\s+)?(?:[A-Za-z_]\w*::)*(?:(?:nccl|rccl|msccl|mscclpp|oneccl)[A-Za-z0-9]*Kernel"
-    r"|cross_device_reduce_\dstage|(?:one|two)_shot_all_?reduce|multimem_(?:one_shot_)?all_?(?:reduce|gather))"
+    r"|(?:mscclpp|oneccl)(?:::|_)\w*(?:reduce|gather|scatter|broadcast|all_?to_?all)"
+    r"|cross_device_reduce_\dstage|(?:one|two)_?[sS]hot_?[aA]ll_?[rR]educe|multimem_(?:one_shot_)?all_?(?:reduce|gather))"
     r"|(?:void\s+)?deep_ep::(?:\w+::)*(?:dispatch|combine)\b"
 )
 _REQUEST: Final = re.compile(r"(?:c10d::|_c10d_functional::|(?:nccl|rccl|hccl|xccl|oneccl|ucc):)\w")

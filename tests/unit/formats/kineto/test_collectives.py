@@ -188,3 +188,20 @@ def test_operators_that_touch_are_beside_each_other(tmp_path: Path) -> None:
     )
 
     assert rows(captured(path), "kernel", "name") == [("aten::a",), ("aten::b",), ("aten::c",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("void tensorrt_llm::kernels::oneShotAllReduceKernel<__half, 8>(int)", ["communication"]),
+        ("twoShotAllReduceKernel", ["communication"]),
+        ("oneccl_allreduce_kernel", ["communication"]),
+        ("mscclpp::allreduce_kernel", ["communication"]),
+        ("triton_poi_fused_all_reduce_wait_tensor_0", ["compute"]),
+        ("cutlass_gemm_allreduce_kernel", ["compute"]),
+    ],
+)
+def test_kernels_of_engines_that_bypass_the_libraries(tmp_path: Path, name: str, kinds: list[str]) -> None:
+    capture = captured(write(tmp_path, kernel(name, 0, 10)))
+
+    assert [kind for (kind,) in rows(capture, "kernel", "kind")] == kinds
