@@ -91,14 +91,16 @@ def _events(device: Device, number: int, kind: DeviceKind) -> Rows:
     """Return the events of a device with the totals after each.
 
     The totals start from what the snapshot's own state leaves when all recorded changes are taken back:
-    memory allocated before the recording began.
+    memory allocated before the recording began. Events tell what was asked for, the state what the allocator gave:
+    a block that is still in use counts in the totals with what it was rounded up to.
     """
     actions = Text.of(device.action).mapped(_KINDS.get)
     kept = actions.codes >= 0
     size = np.array(device.size, np.int64)[kept]
     actions = actions.take(kept)
-    allocated = _totals(actions, size, ("alloc",), ("free_requested",), ("free",), device.allocated)
-    active = _totals(actions, size, ("alloc",), ("free",), (), device.active)
+    given = _given(device, actions, np.flatnonzero(kept), size)
+    allocated = _totals(actions, given, ("alloc",), ("free_requested",), ("free",), device.allocated)
+    active = _totals(actions, given, ("alloc",), ("free",), (), device.active)
     reserved = _totals(actions, size, ("segment_alloc",), ("segment_free",), (), device.reserved)
     known = np.full(len(size), device.has_segments)
     stack = np.array(device.stack, np.int64)[kept]
@@ -116,6 +118,21 @@ def _events(device: Device, number: int, kind: DeviceKind) -> Rows:
         reserved_bytes=Nullable(reserved, known),
         active_bytes=Nullable(active, known),
     )
+
+
+def _given(device: Device, actions: Text, places: Int64, size: Int64) -> Int64:
+    """Return the bytes of each event, those of blocks that are still in use as they were rounded up."""
+    in_use = dict(zip(device.block_address, device.block_size, strict=True))
+    in_use.pop(None, None)
+    given = size.copy()
+    is_alloc, is_request = actions.matches(("alloc",)), actions.matches(("free_requested",))
+    for at in reversed(np.flatnonzero(is_alloc | is_request).tolist()):
+        address = device.address[int(places[at])]
+        if address in in_use:
+            given[at] = in_use[address]
+            if is_alloc[at]:
+                del in_use[address]
+    return given
 
 
 def _totals(

@@ -20,7 +20,8 @@ _LIVE: Final = """
           and address is not null
         window block as (partition by address order by ts_ns, kind desc)
     )
-    select address, size_bytes, ts_ns, events.stream,
+    select address, coalesce(case when next_kind is null then given_bytes end, size_bytes) as size_bytes, ts_ns,
+           events.stream,
            coalesce(stack.frames,
                     concat_ws(chr(10), coalesce(events.operator_name, operator.name), nullif(operator.module, '')),
                     '') as frames
@@ -29,6 +30,8 @@ _LIVE: Final = """
         using (operator_id)
     left join (select stack_id, frames from stack where profile_id = $profile) stack
         on stack.stack_id = coalesce(events.stack_id, operator.stack_id)
+    left join (select address, max(size_bytes) as given_bytes from memory_block
+               where profile_id = $profile and device = $device group by address) given using (address)
     where kind = 'alloc' and ts_ns <= $at and not coalesce(next_kind = 'free' and next_ns <= $at, false)
     order by size_bytes desc, ts_ns, address
 """
@@ -78,14 +81,15 @@ def live_blocks(db: DuckDBPyConnection, *, profile_id: int, device: str, at_ns: 
     A block allocated at the moment is there, one freed then is not.
 
     Args:
-        db: A connection with the tables `memory_event`, `operator`, `stack`.
+        db: A connection with the tables `memory_event`, `memory_block`, `operator`, `stack`.
         profile_id: The profile.
         device: Device as the events name it; `device` where they name none.
         at_ns: The moment, on the clock of the profile.
 
     Returns:
-        address, size_bytes, ts_ns (allocated then), stream, frames (call stack, innermost first, by line feeds; else
-        operator and module; empty where nothing was recorded); largest first.
+        address, size_bytes (as rounded up, where a memory snapshot tells), ts_ns (allocated then), stream, frames
+        (call stack, innermost first, by line feeds; else operator and module; empty where nothing was recorded);
+        largest first.
     """
     return selected(db, _LIVE, {"profile": profile_id, "device": device, "at": at_ns})
 

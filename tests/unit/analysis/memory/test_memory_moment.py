@@ -44,6 +44,18 @@ def test_blocks_live_from_their_allocation_to_their_free(at_ns: int, expected: l
     assert [(row["address"], row["size_bytes"], row["frames"]) for row in found] == expected
 
 
+def test_a_block_that_a_snapshot_still_holds_is_as_long_as_it_was_rounded_up() -> None:
+    db = recorded((5, "alloc", 1000, 290, 0))
+    for address, size in (("1000", 299), ("1500", 128)):
+        insert(db, "memory_block", profile_id=0, device="cuda:0", address=address, size_bytes=size, state="allocated")
+
+    before, after = (live_blocks(db, profile_id=0, device="cuda:0", at_ns=at).dicts() for at in (2, 5))
+
+    # The first block at 1000 was another one: it was freed.
+    assert [(row["address"], row["size_bytes"]) for row in before] == [("1000", 300), ("1300", 200)]
+    assert [(row["address"], row["size_bytes"]) for row in after] == [("1000", 299), ("1300", 200), ("1500", 128)]
+
+
 def test_a_block_without_a_stack_is_known_by_its_operator() -> None:
     db = recorded()
     insert(db, "operator", profile_id=0, operator_id=5, name="aten::mm", module="net.fc", ts_ns=9, dur_ns=1)

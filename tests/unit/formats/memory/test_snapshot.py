@@ -121,6 +121,30 @@ def test_blocks_in_use_tell_what_was_asked_for(tmp_path: Path) -> None:
     assert rows(captured(path), "memory_block", "device", "stream")[0] == ("cuda:0", "7")
 
 
+def test_what_was_rounded_up_is_not_from_before_the_recording(tmp_path: Path) -> None:
+    trace = [
+        event("alloc", 4096, 500),
+        event("free_requested", 4096, 500),
+        event("free_completed", 4096, 500),
+        event("alloc", 4096, 300),
+        event("alloc", 4608, 700),
+        event("free_requested", 4608, 700),
+    ]
+    blocks = [
+        {"address": 4096, "size": 512, "requested_size": 300, "state": "active_allocated"},
+        {"address": 4608, "size": 1024, "requested_size": 700, "state": "active_pending_free"},
+    ]
+    pool = {**segment(4096, 512, 1536), "address": 4096, "blocks": blocks}
+    path = write(tmp_path, {"segments": [pool], "device_traces": [trace]})
+
+    # Nothing was allocated before. What the first block was rounded up to is not known any more.
+    found = rows(captured(path), "memory_event", "size_bytes", "allocated_bytes", "active_bytes")
+
+    assert found == [
+        (500, 500, 500), (500, 0, 500), (500, 0, 0), (300, 512, 512), (700, 1536, 1536), (700, 512, 1536),
+    ]  # fmt: skip
+
+
 def test_blocks_of_an_old_snapshot_follow_each_other(tmp_path: Path) -> None:
     blocks = [
         {"size": 512, "state": "active_allocated", "history": [{"addr": 64, "real_size": 300}]},
