@@ -50,7 +50,7 @@ def quality_of(shared: Shared) -> ReplayQuality | None:
     replay = shared.replay
     if isinstance(replay, Unpriced):
         return None
-    refused = replay.can_price
+    refused = replay.refusal
     return ReplayQuality(
         observed_ns=replay.observed_ns,
         base_ns=replay.base_ns,
@@ -76,8 +76,8 @@ def _replayed(shared: Shared, claim: Claim, most: tuple[Confidence, ...]) -> Pri
     replay = shared.replay
     if isinstance(replay, Unpriced):
         return Price(unpriced=said(replay.reason))
-    if replay.can_price is not None:
-        return Price(unpriced=said(replay.can_price))
+    if replay.refusal is not None:
+        return Price(unpriced=said(replay.refusal))
     best: tuple[Gain, Transform] | None = None
     reason = None
     for change in claim.changes:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from ascend_sn.collect.profiler import Profiler
 
-__all__ = ["ask_others_aside", "has_recorded", "is_alone", "stand_aside_by"]
+__all__ = ["ask_others_aside", "is_alone", "note_recording", "stand_aside_by"]
 
 _recorded: list[tuple[int, weakref.ref[Profiler]]] = []
 """Who has opened a session, and in which process: a forked child inherits the list of its parent."""
@@ -19,7 +19,7 @@ _recorded: list[tuple[int, weakref.ref[Profiler]]] = []
 _asides: list[Callable[[Profiler], None]] = []
 
 
-def has_recorded(profiler: Profiler) -> None:
+def note_recording(profiler: Profiler) -> None:
     """Take note that a profiler has opened a session in this process."""
     here = os.getpid()
     if not any(process == here and known() is profiler for process, known in _recorded):

@@ -12,7 +12,7 @@ from ascend_sn.collect.environment import job_place
 from ascend_sn.collect.exit_hook import ExitHook
 from ascend_sn.collect.faults import FaultLog
 from ascend_sn.collect.fork import call_in_children
-from ascend_sn.collect.neighbours import ask_others_aside, has_recorded
+from ascend_sn.collect.neighbours import ask_others_aside, note_recording
 from ascend_sn.collect.scheduled import ScheduledRun
 from ascend_sn.collect.scopes import OpScope, recorded_function
 from ascend_sn.model.trace_schema import SPAN
@@ -396,7 +396,7 @@ class Profiler(SpanCalls):
         self.config = config
         self._starts_by_use = False
         self._trace = trace
-        has_recorded(self)
+        note_recording(self)
         self._exit_hook = ExitHook(self.stop)
         if with_framework:
             trace.tell_expected(config)

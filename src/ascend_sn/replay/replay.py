@@ -138,7 +138,7 @@ class Replay(msgspec.Struct, frozen=True, dict=True):
         return Draft(self.graph).timing(residuals=False).makespan_ns
 
     @property
-    def can_price(self) -> Remark | None:
+    def refusal(self) -> Remark | None:
         """Why nothing can be priced; None when gains can be."""
         if self.base_ns <= 0:
             return Remark("replay.nothing-recorded")
@@ -167,7 +167,7 @@ class Replay(msgspec.Struct, frozen=True, dict=True):
         Returns:
             The gain, or why it has no price.
         """
-        reason = self.can_price
+        reason = self.refusal
         if reason is not None:
             return Unpriced(reason)
         if callable(transform):
@@ -184,7 +184,7 @@ class Replay(msgspec.Struct, frozen=True, dict=True):
             candidates: What could be changed; those that cannot be priced are left to the caller.
             conflicts: Pairs of names of which only one can be part of the plan.
         """
-        reason = self.can_price
+        reason = self.refusal
         if reason is not None:
             return Unpriced(reason)
         return joint_plan(self.graph, self.base_ns, candidates, self.confidence, conflicts)

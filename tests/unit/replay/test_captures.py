@@ -82,7 +82,7 @@ def test_two_ranks_of_eight_of_the_sample(export: str, tmp_path: Path) -> None:
         assert replay.observed_ns >= max(dur for (dur,) in run.sql("select dur_ns from step").fetchall())
         assert replay.identity_error_ratio < 0.01
         assert replay.unexplained_ratio <= 0.10
-        assert replay.can_price is None
+        assert replay.refusal is None
         path = replay.critical_path()
         # Most of the step is waited for ranks that are not in the capture, in the first all-reduce.
         assert sum(path.class_ns.values()) == replay.base_ns

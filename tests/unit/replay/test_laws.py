@@ -187,7 +187,7 @@ def test_classes_of_the_critical_path_sum_to_the_step(db: DuckDBPyConnection) ->
 @settings(max_examples=10)
 def test_gains_of_a_plan_add_up_to_what_the_step_loses(db: DuckDBPyConnection, edits: list[Edit]) -> None:
     replay = replay_of(db)
-    if replay.can_price is not None:
+    if replay.refusal is not None:
         return
     candidates = [Candidate(str(at), Transform.exactly(str(at), edit), "config") for at, edit in enumerate(edits)]
 
@@ -211,5 +211,5 @@ def test_the_order_of_the_rows_does_not_matter(db: DuckDBPyConnection) -> None:
 
     gains = [one.gain(Transform.exactly("x", Scale(Where(names=("compute",)), 0.5))) for one in (before, after)]
     assert after.base_ns == before.base_ns
-    assert all(isinstance(gain, Gain) for gain in gains) or before.can_price is not None
+    assert all(isinstance(gain, Gain) for gain in gains) or before.refusal is not None
     assert gains[0] == gains[1]

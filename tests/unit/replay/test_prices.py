@@ -66,7 +66,7 @@ def test_a_replay_that_is_not_the_capture_prices_nothing(stream: str, error: flo
 
     assert replay.identity_error_ratio == pytest.approx(error)
     assert replay.violations == (error > 0)
-    assert (replay.can_price.message_id if replay.can_price else None) == reason
+    assert (replay.refusal.message_id if replay.refusal else None) == reason
     gain = replay.gain(Transform.exactly("x", Scale(Where(), 0.5)))
     assert isinstance(gain, Unpriced) == (reason is not None)
 

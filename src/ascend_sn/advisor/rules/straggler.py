@@ -131,7 +131,7 @@ def _holding_together(context: Context, lost: list[Straggler], hidden: list[Stra
     count = min(len(rows), 1)
     if len(rows) > 1:
         replay = context.replay
-        if not isinstance(replay, Unpriced) and replay.can_price is None:
+        if not isinstance(replay, Unpriced) and replay.refusal is None:
             all_ns = _gain_ns(replay, rows)
             if max(_gain_ns(replay, [row]) for row in lost[:_TRIED_ALONE]) < _ALONE_RATIO * all_ns:
                 while count < len(rows) and _gain_ns(replay, rows[:count]) < _ENOUGH_RATIO * all_ns:

@@ -20,13 +20,13 @@ from ascend_sn.formats.kineto.shapes import element_count, parsed_list
 from ascend_sn.model.rows import Bool, Int64, Nullable, Rows, Text, conform
 from ascend_sn.model.tables import COLLECTIVE, KERNEL
 
-__all__ = ["host_collective_rows", "host_kernel_rows", "is_host_work", "operations"]
+__all__ = ["host_collective_rows", "host_kernel_rows", "host_work", "operations"]
 
 # Calls that only ask a library for work, and ranges that older versions wrote as operators.
 _NO_WORK: Final = ("c10d::", "record_param_comms", "enumerate(DataLoader)", "Optimizer.", "ProfilerStep")
 
 
-def is_host_work(host: Events, strings: Sequence[str]) -> tuple[Bool, Bool]:
+def host_work(host: Events, strings: Sequence[str]) -> tuple[Bool, Bool]:
     """Return which host events are the processor's kernels, and which are communication.
 
     A kernel is a leaf operator, or the outermost one that spends at least half of its time in itself, with

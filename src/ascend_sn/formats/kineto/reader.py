@@ -116,7 +116,7 @@ class _Build:
         """Return the tables of a capture without a device."""
         sifted, strings = self._sifted, self._sifted.strings
         tables = self._host_tables()
-        works, communication = processor.is_host_work(self._host, strings)
+        works, communication = processor.host_work(self._host, strings)
         op = processor.operations(self._host, communication, strings)
         tables["kernel"] = processor.host_kernel_rows(tables["operator"], works, communication, op)
         tables["collective"] = processor.host_collective_rows(

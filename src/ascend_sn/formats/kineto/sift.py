@@ -100,7 +100,7 @@ def sift(path: Path, file: str, ledger: Ledger) -> Sifted:
         kind = lookup(block.cat, block.strings, categories.class_of_category, categories.UNKNOWN)
         host = slices & _IS_HOST[kind]
         with_parameters = host.copy()
-        with_parameters[host] = lookup(block.name[host], block.strings, _is_parameters, 0) == _PARAMETERS
+        with_parameters[host] = lookup(block.name[host], block.strings, _parameters_code, 0) == _PARAMETERS
         placed = scan.placed(block)
         instants = placed & _IS_INSTANT[block.ph]
         role = lookup(block.name[instants], block.strings, _instant_role, 1)
@@ -156,7 +156,7 @@ def _placed(device: Events, device_pids: set[int]) -> tuple[Events, Events]:
     return device.take(~elsewhere), device.take(elsewhere)
 
 
-def _is_parameters(name: str) -> int:
+def _parameters_code(name: str) -> int:
     return _PARAMETERS if name == _PARAMETERS_NAME else 0
 
 

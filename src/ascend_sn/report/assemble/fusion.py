@@ -88,7 +88,7 @@ def _price(section: Fusion, facts: Facts, language: Language) -> None:
     from ascend_sn.replay import Unpriced
 
     replay = facts.replay
-    reason = replay.reason if isinstance(replay, Unpriced) else replay.can_price
+    reason = replay.reason if isinstance(replay, Unpriced) else replay.refusal
     if isinstance(replay, Unpriced) or reason is not None:
         known = reason is not None and language.has(reason.message_id)
         section.unpriced = language.text(reason.message_id, **reason.params) if known and reason else ""

@@ -35,7 +35,7 @@ def critical_path_section(facts: Facts, language: Language, top_k: int) -> Criti
     path = replay.critical_path()
     ranks = {window.profile_id: window.rank for window in replay.choice.windows}
     slices = [part for part in path.parts if part.name is not None]
-    doubts = replay.remarks if replay.can_price is None else (replay.can_price, *replay.remarks)
+    doubts = replay.remarks if replay.refusal is None else (replay.refusal, *replay.remarks)
     return CriticalPathSection(
         collected=True,
         state="collected",
