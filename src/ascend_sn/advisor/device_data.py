@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from ascend_sn.advisor.facts import Facts, asked_once
+from ascend_sn.model.ledger import LAUNCHES_IN_REASON
 
 __all__ = ["SilentDevice", "silent_devices"]
 
@@ -42,7 +43,7 @@ def silent_devices(facts: Facts) -> list[SilentDevice]:
     return facts.table_rows(
         """
         with told as (
-            select profile_id, max(try_cast(regexp_extract(reason, '(\\d+) launches', 1) as bigint)) as launch_count
+            select profile_id, max(try_cast(regexp_extract(reason, $launches, 1) as bigint)) as launch_count
             from coverage
             where table_name = 'kernel' and state not in ('collected', 'not_requested', 'unsupported')
             group by profile_id
@@ -62,4 +63,5 @@ def silent_devices(facts: Facts) -> list[SilentDevice]:
         """,
         SilentDevice,
         silent=sorted(silent),
+        launches=LAUNCHES_IN_REASON,
     )

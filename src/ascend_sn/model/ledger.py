@@ -7,14 +7,17 @@ keep them apart, and every view shows them first.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from ascend_sn.model.rows import Rows, conform
 from ascend_sn.model.tables import COVERAGE, DAMAGE
 
-__all__ = ["CoverageEntry", "DamageEntry", "Ledger", "Severity", "State", "coverage_rows", "kind_words"]
+__all__ = [
+    "LAUNCHES_IN_REASON", "CoverageEntry", "DamageEntry", "Ledger", "Severity", "State", "coverage_rows", "kind_words",
+    "launches_text",
+]  # fmt: skip
 
 Severity = Literal["info", "damage"]
 State = Literal["collected", "empty", "missing", "not_requested", "damaged", "unsupported"]
@@ -52,6 +55,15 @@ class CoverageEntry:
     reason: str = ""
     turn_on: str = ""
     column_name: str | None = None
+
+
+LAUNCHES_IN_REASON: Final = r"(\d+) launches"
+"""Finds in the reason of missing kernels how many the host launched, as `launches_text` says it."""
+
+
+def launches_text(count: int) -> str:
+    """Say in a reason how many kernels the host launched; no table holds the number where no kernel came."""
+    return f"{count} launches"
 
 
 class Ledger(msgspec.Struct):

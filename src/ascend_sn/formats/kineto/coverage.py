@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ascend_sn.model.capture import Capture
-from ascend_sn.model.ledger import CoverageEntry, kind_words
+from ascend_sn.model.ledger import CoverageEntry, kind_words, launches_text
 
 __all__ = ["coverage"]
 
@@ -105,7 +105,7 @@ def _device(capture: Capture, host_only: bool, launch_count: int) -> list[Covera
     if host_only:
         return [CoverageEntry("kernel", "missing", "no operators were recorded", _HOST_ON)]
     if launch_count:
-        reason = f"the host made {launch_count} launches, the device recorded nothing"
+        reason = f"the host made {launches_text(launch_count)}, the device recorded nothing"
         return [CoverageEntry("kernel", "missing", reason, _DEVICE_ON)]
     return [CoverageEntry("kernel", "missing", "no device activity was recorded", _DEVICE_ON)]
 

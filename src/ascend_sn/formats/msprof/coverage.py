@@ -10,7 +10,7 @@ import numpy as np
 from ascend_sn.formats.torch_npu.coverage import Delivery
 from ascend_sn.formats.torch_npu.layout import RunInfo
 from ascend_sn.model.kinds import COMPUTE_KINDS
-from ascend_sn.model.ledger import CoverageEntry
+from ascend_sn.model.ledger import CoverageEntry, launches_text
 from ascend_sn.model.rows import Rows
 
 __all__ = ["coverage_of"]
@@ -78,7 +78,7 @@ def _table(name: str, tables: Mapping[str, Rows], delivery: Delivery) -> Coverag
     where = delivery.looked_for.get(name, "")
     looked = f" (looked in {where})" if where else ""
     if name == "kernel" and delivery.launches:
-        reason = f"{delivery.launches} launches on the host, 0 device records: device data is missing{looked}"
+        reason = f"{launches_text(delivery.launches)} on the host, 0 device records: device data is missing{looked}"
         return CoverageEntry(name, "missing", reason, _TURN_ON[name])
     happened = name in ("comm_task", "link", "comm_group_member") and len(tables["collective"]) > 0
     if name in _MAY_BE_EMPTY and not happened and len(tables["kernel"]):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ascend_sn.formats.torch_npu.layout import RunInfo
 from ascend_sn.model.kinds import COMPUTE_KINDS
-from ascend_sn.model.ledger import CoverageEntry
+from ascend_sn.model.ledger import CoverageEntry, launches_text
 from ascend_sn.model.rows import Rows
 
 __all__ = ["Delivery", "coverage_of"]
@@ -94,7 +94,7 @@ def _table(name: str, info: RunInfo, tables: Mapping[str, Rows], delivery: Deliv
 
 def _no_kernels(delivery: Delivery) -> CoverageEntry:
     count = delivery.launches
-    launched = f"{count} launches on the host, 0 device records: device data is missing; {_DEVICE_CAUSES}"
+    launched = f"{launches_text(count)} on the host, 0 device records: device data is missing; {_DEVICE_CAUSES}"
     reason = launched if count else "no device records and no launches on the host"
     return CoverageEntry("kernel", "missing", reason, _DEVICE_ON)
 

@@ -22,6 +22,24 @@ def test_launches_without_device_records_are_critical() -> None:
     assert (finding.severity, finding.message.params["launch_count"]) == ("critical", 15)
 
 
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "the host made 12 launches, the device recorded nothing",
+        "12 launches on the host, 0 device records: device data is missing",
+    ],
+)
+def test_the_reader_says_how_many_launches_there_were(reason: str) -> None:
+    db = empty_tables()
+    add_rank(db, 0)
+    insert(db, "coverage", rank=0, table_name="kernel", state="missing", reason=reason)
+
+    finding = found(db, "R-PROF-1")
+
+    assert finding is not None
+    assert finding.message.params["launch_count"] == 12
+
+
 def test_a_host_alone_needs_no_device_data() -> None:
     db = empty_tables()
     add_rank(db, 0, device_kind="cpu")
