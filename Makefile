@@ -13,6 +13,8 @@ SOURCES := $(shell find src -type f -not -name '*.pyc' -not -name '*.so' -not -n
 BENCHMARKS := ingest peers intervals memory native_scan native_intervals native_dag native_ring native_pyramid recording prediction viewport insight_frames
 TEST_PARTS := lint typecheck imports web docs wheel-check unit browser
 SLOW_PARTS := slow slow-browser
+# One file after the other on each core, those of many small tests last. Tests that count memory count that of their process.
+BY_FILE := -n auto --dist loadfile --no-loadscope-reorder
 FUZZ_MINUTES ?= 1
 FUZZ_RUNS ?= 2000
 
@@ -41,7 +43,7 @@ lint: venv
 	$(BIN)/ruff check --quiet .
 
 typecheck: venv
-	$(BIN)/mypy --no-error-summary
+	$(BIN)/mypy --no-error-summary --num-workers auto
 
 imports: venv
 	$(BIN)/lint-imports --no-cache
@@ -52,7 +54,7 @@ web: venv
 
 browser: venv
 	scripts/install-chromium.sh
-	$(BIN)/python -m pytest -q -m "not slow" tests/browser
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" tests/browser
 
 slow-browser: venv
 	scripts/install-chromium.sh
@@ -71,15 +73,14 @@ wheel-check: venv
 
 unit: venv
 	@scripts/install-test-services.sh
-	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow and not browser and not npu and not cuda"
+	$(BIN)/python -m pytest -q $(BY_FILE) -m "not slow and not browser and not npu and not cuda"
 
 test-slow:
 	@scripts/in-parts.sh $(SLOW_PARTS)
 
-# One file after the other on each core. The tests that count memory count that of their own process.
 slow: venv
 	@scripts/install-test-services.sh
-	$(BIN)/python -m pytest -q -n auto --dist loadfile --durations=15 -m "slow and not browser and not npu and not cuda"
+	$(BIN)/python -m pytest -q $(BY_FILE) --durations=15 -m "slow and not browser and not npu and not cuda"
 
 format: venv
 	$(BIN)/ruff format .

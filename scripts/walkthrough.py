@@ -41,9 +41,11 @@ def _finding(page: Any) -> str:
 
 
 def _timeline(page: Any) -> str:
-    page.locator("main a", has_text="Show on timeline").first.click()
+    link = page.locator("main a", has_text="Show on timeline").first
+    address = link.get_attribute("href")  # the page soon makes it one of what is shown
+    link.click()
     page.wait_for_function(_QUIET, timeout=60_000)
-    return str(page.url)
+    return str(address)
 
 
 def _first_call(page: Any) -> Any:

@@ -26,7 +26,11 @@ OTHERS_VARIABLES = (
 def _own_surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep the user's cache, configuration, language and recording variables out of the tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        # One for all processes of a test run: a sample is read and analysed once, whichever file asks for it first.
+        is_worker = "PYTEST_XDIST_WORKER" in os.environ
+        together = tmp_path_factory.getbasetemp().parent if is_worker else tmp_path_factory.getbasetemp()
+        patch.setenv("XDG_CACHE_HOME", str(together / "cache"))
+        (together / "cache").mkdir(exist_ok=True)
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         patch.setenv("LC_ALL", "C.UTF-8")

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Opened", "opened"]
+__all__ = ["PATIENCE_MS", "Opened", "opened"]
+
+PATIENCE_MS = 120_000
+"""How long anything is waited for: far longer than it takes on a machine that does much else meanwhile."""
 
 
 @dataclass
@@ -30,6 +33,7 @@ class Opened:
 def opened(browser: Any, path: Path, **options: Any) -> Iterator[Opened]:
     """Open a file with the network off."""
     context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900}, **options)
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     found = Opened(page)
     address = path.resolve().as_uri()

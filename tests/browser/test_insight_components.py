@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.viewing import viewing, visited
-from tests.timeline import insert, timeline
+from tests.timeline import insert, timeline, together
 from tests.unit.insight.drawn_runs import write_run
 
 MIB = 1 << 20
@@ -22,11 +22,16 @@ def with_memory(folder: Path, peak: int) -> Path:
         r0 s1   |AAAABBAAAABB|
         r0 step |0.....1.....|
     """)
-    for component, sizes in (("PTA", (MIB, peak, MIB)), ("APP", (2 * peak, 2 * peak, 2 * peak)), ("SLOG", (0, 0, 0))):
-        for moment, size in enumerate(sizes):
-            allocated = size if component == "PTA" else None
-            own = {"component": component, "allocated_bytes": allocated, "reserved_bytes": size}
-            insert(db, "memory_sample", rank=0, ts_ns=moment * 5, **own)
+    with together(db):
+        for component, sizes in (
+            ("PTA", (MIB, peak, MIB)),
+            ("APP", (2 * peak, 2 * peak, 2 * peak)),
+            ("SLOG", (0, 0, 0)),
+        ):
+            for moment, size in enumerate(sizes):
+                allocated = size if component == "PTA" else None
+                own = {"component": component, "allocated_bytes": allocated, "reserved_bytes": size}
+                insert(db, "memory_sample", rank=0, ts_ns=moment * 5, **own)
     return write_run(db, folder)
 
 
@@ -57,7 +62,7 @@ def test_a_component_without_memory_is_not_listed_and_the_others_have_tables_of_
 def test_a_comparison_says_whose_memory_the_peak_is(chromium: Any, two_runs: str) -> None:
     with visited(chromium, two_runs, "#/compare") as found:
         cell = found.page.locator("td, th", has_text="(PTA)").first
-        cell.wait_for(timeout=60_000)
+        cell.wait_for()
         row = cell.locator("xpath=ancestor::tr").inner_text()
 
     assert "8.00 MiB" in row

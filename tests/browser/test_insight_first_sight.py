@@ -14,8 +14,6 @@ from tests.browser.viewing import await_that, state, viewing, visited
 from tests.unit.insight.drawn_runs import write_run
 from tests.unit.insight.test_many_ranks import met
 
-PATIENCE_MS = 120_000
-
 
 @pytest.fixture(scope="module")
 def four_ranks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -81,10 +79,10 @@ def test_what_summaries_tell_is_shown_while_the_document_is_made(
         page.route("**/document-progress?*", lambda route: route.fulfill(json=told))
         page.goto(f"{four_ranks.partition('?')[0]}#/{place}")
         said = "12 of 68 parts are done, now: rule R-COMM-1"
-        expect(page.locator("main .pending").first).to_contain_text(said, timeout=PATIENCE_MS)
+        expect(page.locator("main .pending").first).to_contain_text(said)
         table = page.locator("section.card", has=page.get_by_role("heading", name=card, exact=True)).locator("tbody tr")
         page.get_by_role("heading", name=card, exact=True).scroll_into_view_if_needed()
-        expect(table).to_have_count(rows, timeout=PATIENCE_MS)
+        expect(table).to_have_count(rows)
 
         page.unroute("**/document-progress?*")
         for one in held:

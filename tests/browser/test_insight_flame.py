@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.viewing import await_that, viewing, visited
-from tests.shared_data import requires_shared, shared_path
+from tests.shared_data import requires_shared
 from tests.unit.analysis.host.test_call_paths import drawn
 from tests.unit.analysis.traces import Row, database
 from tests.unit.insight.drawn_runs import write_run
@@ -35,7 +35,7 @@ def names(page: Any) -> list[str]:
 def test_calls_are_walked_and_enlarged_by_keyboard(chromium: Any, served: str) -> None:
     with visited(chromium, served, TREE, locale="en-US") as found:
         page = found.page
-        expect(page.locator(".flame button")).to_have_count(5, timeout=60_000)
+        expect(page.locator(".flame button")).to_have_count(5)
         # 27 ns in all: 24 of the training thread, 3 of the other.
         assert names(page)[:3] == [
             "train train.py:3, 24 ns, 89 %, 1 call", "mm, 3 ns, 11 %, 1 call", "linear, 15 ns, 56 %, 2 calls",
@@ -60,7 +60,7 @@ def test_calls_are_walked_and_enlarged_by_keyboard(chromium: Any, served: str) -
 def test_self_and_device_time_steps_and_search(chromium: Any, served: str) -> None:
     with visited(chromium, served, TREE, locale="en-US") as found:
         page = found.page
-        expect(page.locator(".flame button")).to_have_count(5, timeout=60_000)
+        expect(page.locator(".flame button")).to_have_count(5)
         page.get_by_role("button", name="Self").click()
         expect(page.locator(".flame button").first).to_have_attribute("aria-label", "mm, 9 ns, 33 %, 3 calls")
         page.get_by_role("button", name="Device").click()
@@ -97,15 +97,12 @@ def test_the_table_holds_the_same_tree_and_leads_to_the_longest_call(chromium: A
 
 @requires_shared
 @pytest.mark.parametrize("code", ["en-US", "zh-CN"])
-@pytest.mark.parametrize("words", [("torch_npu", "text", "level1"), ("kineto", "nccl_parser_config")])
+@pytest.mark.parametrize("sample", ["torch_npu", "kineto"])
 def test_real_captures_have_a_tree_without_serious_violations(
-    chromium: Any, tmp_path: Path, axe: str, words: tuple[str, ...], code: str
+    chromium: Any, axe: str, sample: str, code: str, request: pytest.FixtureRequest
 ) -> None:
-    with (
-        viewing(tmp_path, shared_path("data", *words)) as url,
-        visited(chromium, url, TREE, locale=code) as found,
-    ):
-        expect(found.page.locator(".flame button").first).to_be_visible(timeout=60_000)
+    with visited(chromium, request.getfixturevalue(sample), TREE, locale=code) as found:
+        expect(found.page.locator(".flame button").first).to_be_visible()
         found.page.evaluate(axe)
         violations = found.page.evaluate("async () => (await axe.run()).violations")
         assert [one["id"] for one in violations if one["impact"] in ("serious", "critical")] == []
@@ -122,7 +119,7 @@ def test_two_runs_are_compared_path_by_path(chromium: Any, tmp_path: Path, axe: 
         visited(chromium, url, "#/compare?tab=calls", locale="en-US") as found,
     ):
         page = found.page
-        expect(page.locator(".flame button")).to_have_count(5, timeout=60_000)
+        expect(page.locator(".flame button")).to_have_count(5)
         assert names(page)[0].startswith("train train.py:3 ± 0 %, 12 ns")
         expect(page.get_by_text("Per step of a rank: 14 ns before, 14 ns after: ± 0 %.")).to_be_visible()
         page.get_by_text("As a table").click()

@@ -11,7 +11,7 @@ from duckdb import DuckDBPyConnection
 from playwright.sync_api import expect
 
 from tests.browser.viewing import await_that, state, viewing, visited
-from tests.timeline import empty_tables, insert, timeline
+from tests.timeline import empty_tables, insert, timeline, together
 from tests.unit.insight.drawn_runs import write_run
 
 MS = 1_000_000
@@ -23,23 +23,26 @@ def server() -> DuckDBPyConnection:
     """Four requests with what ran meanwhile: a queue and a decode of the first are recorded."""
     db = empty_tables()
     insert(db, "profile", rank=0, source="r0", device_kind="npu", host="drawn", format="drawing")
-    for key, (name, start, end) in enumerate(REQUESTS):
-        insert(
-            db, "span", span_id=key, name=name, domain="request", thread="serve", ts_ns=start * MS,
-            dur_ns=(end - start) * MS,
-        )  # fmt: skip
-    for key, (name, start, end) in enumerate((("queue", 0, 4), ("decode", 12, 40)), len(REQUESTS)):
-        insert(
-            db, "span", span_id=key, name=name, domain="request phase", thread="serve", ts_ns=start * MS,
-            dur_ns=(end - start) * MS,
-        )  # fmt: skip
-        insert(db, "flow", src_table="span", src_id=0, dst_table="span", dst_id=key, kind="phase")
-    for key, (kind, start, end) in enumerate((("copy", 4, 6), ("compute", 6, 38), ("compute", 45, 58))):
-        insert(
-            db, "kernel", kernel_id=key, device_id=0, stream="1", name="MatMul" if kind == "compute" else "copy",
-            op_type=kind, kind=kind, copy_direction="h2d" if kind == "copy" else None, ts_ns=start * MS,
-            dur_ns=(end - start) * MS,
-        )  # fmt: skip
+    with together(db):
+        for key, (name, start, end) in enumerate(REQUESTS):
+            insert(
+                db, "span", span_id=key, name=name, domain="request", thread="serve", ts_ns=start * MS,
+                dur_ns=(end - start) * MS,
+            )  # fmt: skip
+    with together(db):
+        for key, (name, start, end) in enumerate((("queue", 0, 4), ("decode", 12, 40)), len(REQUESTS)):
+            insert(
+                db, "span", span_id=key, name=name, domain="request phase", thread="serve", ts_ns=start * MS,
+                dur_ns=(end - start) * MS,
+            )  # fmt: skip
+            insert(db, "flow", src_table="span", src_id=0, dst_table="span", dst_id=key, kind="phase")
+    with together(db):
+        for key, (kind, start, end) in enumerate((("copy", 4, 6), ("compute", 6, 38), ("compute", 45, 58))):
+            insert(
+                db, "kernel", kernel_id=key, device_id=0, stream="1", name="MatMul" if kind == "compute" else "copy",
+                op_type=kind, kind=kind, copy_direction="h2d" if kind == "copy" else None, ts_ns=start * MS,
+                dur_ns=(end - start) * MS,
+            )  # fmt: skip
     return db
 
 

@@ -43,17 +43,17 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def said(found: Any, text: str) -> None:
-    found.page.get_by_text(text).first.wait_for(timeout=30_000)
+    found.page.get_by_text(text).first.wait_for()
 
 
 def test_the_peak_is_shown_by_stack_and_by_segment(chromium: Any, snapshot: str) -> None:
     with visited(chromium, snapshot, "#/memory") as found:
         said(found, "16.0 MiB in 2 blocks")
         said(found, "1 of 1 segments: 20.0 MiB reserved, 4.00 MiB of it free")
-        main = found.page.locator(".flame button").first
+        parts = found.page.locator(".flame button")
 
-        assert main.get_attribute("aria-label") == "main main.py:7, 16.0 MiB, 100 %"
-        assert found.page.locator(".flame button").count() == 4  # main, forward, loss, attention
+        expect(parts.first).to_have_attribute("aria-label", "main main.py:7, 16.0 MiB, 100 %")
+        expect(parts).to_have_count(4)  # main, forward, loss, attention
         assert not found.errors
 
 
@@ -73,23 +73,23 @@ def test_a_chosen_moment_has_its_own_gaps(chromium: Any, snapshot: str) -> None:
         said(found, "16.0 MiB of it free, the longest free range 12.0 MiB")
 
 
-def sizes(found: Any) -> list[str]:
-    region = found.page.get_by_role("table", name="Blocks", exact=True)
-    region.locator("tbody tr").first.wait_for(timeout=30_000)
-    return [row.locator("td").filter(has_text="MiB").inner_text() for row in region.locator("tbody tr").all()]
+def sizes_are(found: Any, *sizes: str) -> None:
+    table = found.page.get_by_role("table", name="Blocks", exact=True)
+    expect(table.locator("tbody tr")).to_have_count(len(sizes))
+    expect(table.locator("tbody td").filter(has_text="MiB")).to_have_text(sizes)
 
 
 def test_a_block_opens_its_stack_and_closes_it_by_key(chromium: Any, snapshot: str) -> None:
     with visited(chromium, snapshot, "#/memory") as found:
-        assert sizes(found) == ["12.0 MiB", "4.00 MiB"]
+        sizes_are(found, "12.0 MiB", "4.00 MiB")
         found.page.get_by_role("button", name="Stack").first.press("Enter")
         stack = found.page.get_by_role("region", name="Call stack of the block")
-        stack.wait_for(timeout=30_000)
+        stack.wait_for()
 
         lines = stack.locator("pre").inner_text().splitlines()
         assert [line.rpartition(" ")[2] for line in lines] == ["attention", "forward", "main"]
         found.page.keyboard.press("Escape")
-        stack.wait_for(state="detached", timeout=30_000)
+        stack.wait_for(state="detached")
         expect(found.page.get_by_role("button", name="Stack").first).to_be_focused()
         assert not found.errors
 
@@ -97,17 +97,16 @@ def test_a_block_opens_its_stack_and_closes_it_by_key(chromium: Any, snapshot: s
 @pytest.mark.parametrize(("place", "expected"), [("&at=4", ["4.00 MiB"]), ("", ["12.0 MiB", "4.00 MiB"])])
 def test_blocks_of_a_moment_are_those_held_then(chromium: Any, snapshot: str, place: str, expected: list[str]) -> None:
     with visited(chromium, snapshot, f"#/memory?blocks=moment{place}") as found:
-        assert sizes(found) == expected
+        sizes_are(found, *expected)
 
 
 def test_blocks_that_came_and_went_in_the_range_are_told_apart(chromium: Any, snapshot: str) -> None:
     with visited(chromium, snapshot, "#/memory") as found:
-        sizes(found)
+        sizes_are(found, "12.0 MiB", "4.00 MiB")
         found.page.get_by_role("button", name="Allocated and released").click()
 
         found.page.wait_for_function("() => location.hash.includes('blocks=inside')")
-        found.page.get_by_role("table", name="Blocks", exact=True).get_by_text("4.00 MiB").wait_for(state="detached")
-        assert sizes(found) == ["12.0 MiB"]
+        sizes_are(found, "12.0 MiB")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.viewing import viewing, visited
 
@@ -26,25 +27,23 @@ def timeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def rows_of(found: Any) -> list[list[str]]:
-    region = found.page.get_by_role("table", name="What memory is for")
-    region.locator("tbody tr").first.wait_for(timeout=30_000)
-    return [row.locator("td").all_inner_texts() for row in region.locator("tbody tr").all()]
+PARTS = ["activations", "30.0 MiB", "75 %", "30.0 MiB", "parameters", "10.0 MiB", "25 %", "10.0 MiB"]
+
+
+def parts_are_shown(found: Any) -> None:
+    expect(found.page.get_by_role("table", name="What memory is for").locator("tbody td")).to_have_text(PARTS)
 
 
 def test_the_parts_of_the_highest_moment_are_shown_with_their_shares(chromium: Any, timeline: str) -> None:
     with visited(chromium, timeline, "#/memory") as found:
-        assert rows_of(found) == [
-            ["activations", "30.0 MiB", "75 %", "30.0 MiB"],
-            ["parameters", "10.0 MiB", "25 %", "10.0 MiB"],
-        ]
-        found.page.get_by_role("img", name="What memory is for").wait_for(timeout=30_000)
+        parts_are_shown(found)
+        found.page.get_by_role("img", name="What memory is for").wait_for()
         assert not found.errors
 
 
 def test_blocks_without_addresses_are_not_shown_and_it_is_said_why(chromium: Any, timeline: str) -> None:
     with visited(chromium, timeline, "#/memory") as found:
-        found.page.get_by_text("a memory timeline holds no addresses").first.wait_for(timeout=30_000)
+        found.page.get_by_text("a memory timeline holds no addresses").first.wait_for()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -52,7 +51,7 @@ def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
     chromium: Any, axe: str, timeline: str, scheme: str
 ) -> None:
     with visited(chromium, timeline, "#/memory", color_scheme=scheme, bypass_csp=True) as found:
-        rows_of(found)
+        parts_are_shown(found)
         found.page.evaluate(axe)
         told = found.page.evaluate("async () => (await axe.run(document)).violations")
 

@@ -16,7 +16,7 @@ from scripts.page_pictures import TABS
 from tests.browser.opened import Opened
 from tests.browser.viewing import await_that, state, viewing, visited
 from tests.shared_data import requires_shared, shared_path
-from tests.timeline import insert, timeline
+from tests.timeline import insert, timeline, together
 from tests.unit.insight.drawn_runs import write_run
 from tests.unit.report.drawn import add_rank
 from tests.unit.report.test_pages import HOSTILE, hostile_run
@@ -68,10 +68,11 @@ def drawn_tables() -> DuckDBPyConnection:
     blocks = [("alloc", 0, 10, "a"), ("alloc", 3, 20, "b"), ("alloc", 5, 30, "c"), ("free", 7, 30, "c"),
               ("free", 12, 10, "a"), ("alloc", 15, 40, "a")]  # fmt: skip
     level = 0
-    for kind, ts, size, address in blocks:
-        level += size if kind == "alloc" else -size
-        insert(db, "memory_event", profile_id=0, rank=0, ts_ns=ts, kind=kind, size_bytes=size, address=address,
-               device="NPU:0", operator_name=f"op{size}", allocated_bytes=level, reserved_bytes=100)  # fmt: skip
+    with together(db):
+        for kind, ts, size, address in blocks:
+            level += size if kind == "alloc" else -size
+            insert(db, "memory_event", profile_id=0, rank=0, ts_ns=ts, kind=kind, size_bytes=size, address=address,
+                   device="NPU:0", operator_name=f"op{size}", allocated_bytes=level, reserved_bytes=100)  # fmt: skip
     return db
 
 
@@ -79,18 +80,6 @@ def drawn_tables() -> DuckDBPyConnection:
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("drawn")
     with viewing(folder / "cache", write_run(drawn_tables(), folder / "run")) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def torch_npu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with viewing(tmp_path_factory.mktemp("cache"), shared_path("data", "torch_npu", "text", "level1")) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def kineto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with viewing(tmp_path_factory.mktemp("cache"), shared_path("data", "kineto", "nccl_parser_config")) as url:
         yield url
 
 
@@ -122,43 +111,28 @@ def column(found: Opened, card: str, title: str) -> list[str]:
     return [text.strip() for text in place.locator(f"tbody td:nth-child({heads.index(title) + 1})").all_inner_texts()]
 
 
-@pytest.mark.parametrize("code", ["en", "zh"])
+@pytest.mark.parametrize(("locale", "scheme"), [("en-US", "light"), ("zh-CN", "dark")])
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_every_page_opens_without_errors_and_asks_no_one_else(
-    chromium: Any, sample: str, code: str, request: pytest.FixtureRequest
+def test_every_page_opens_without_errors_asks_no_one_else_and_can_be_read_aloud(
+    chromium: Any, axe: str, sample: str, locale: str, scheme: str, request: pytest.FixtureRequest
 ) -> None:
-    headings = {}
-    with visited(
-        chromium, request.getfixturevalue(sample), "#/overview", locale="zh-CN" if code == "zh" else "en-US"
-    ) as found:
+    headings, alerts, wide, violations = {}, [], [], []
+    with visited(chromium, request.getfixturevalue(sample), "#/overview", locale=locale, color_scheme=scheme) as found:
         for page in PAGES:
             shown(found, f"#/{page}")
             headings[page] = found.page.locator("main h1, main h2").first.inner_text()
-        wide = found.page.evaluate("() => document.documentElement.scrollWidth > innerWidth")
-        alerts = found.page.locator("[role=alert]").all_inner_texts()
-
-    assert (found.errors, found.requests, alerts) == ([], [], [])
-    assert all(headings.values())
-    assert not wide
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
-    chromium: Any, axe: str, sample: str, scheme: str, request: pytest.FixtureRequest
-) -> None:
-    violations = []
-    with visited(
-        chromium, request.getfixturevalue(sample), "#/overview", color_scheme=scheme, bypass_csp=True
-    ) as found:
-        for page in PAGES:
-            shown(found, f"#/{page}")
+            alerts += found.page.locator("[role=alert]").all_inner_texts()
+            if found.page.evaluate("() => document.documentElement.scrollWidth > innerWidth"):
+                wide.append(page)
             found.page.evaluate(axe)
             told = found.page.evaluate("async () => (await axe.run(document)).violations")
             violations += [
                 f"{page} {one['id']}: {one['nodes'][0]['html'][:200]}" for one in told if one["impact"] in SERIOUS
             ]
 
+    assert (found.errors, found.requests, alerts) == ([], [], [])
+    assert all(headings.values())
+    assert wide == []
     assert violations == []
 
 
@@ -199,11 +173,10 @@ def test_pages_are_reached_by_keys_alone(chromium: Any, drawn: str) -> None:
         expect(found.page.locator("dialog[open]")).to_have_count(0)
         found.page.keyboard.press("Tab")
         found.page.keyboard.press("Enter")
-        focused = found.page.evaluate("() => document.activeElement.id")
+        expect(found.page.locator("#main")).to_be_focused()  # the first stop skips the header
 
     assert "Go to a page" in helped
     assert "Data health" in helped
-    assert focused == "main"  # the first stop skips the header
 
 
 def test_language_and_theme_are_switched_and_kept(chromium: Any, drawn: str) -> None:
@@ -227,6 +200,7 @@ def test_a_table_is_sorted_and_searched_by_keys(chromium: Any, drawn: str) -> No
         header.locator("button").focus()
         found.page.keyboard.press("Enter")
         expect(header).to_have_attribute("aria-sort", "descending")
+        await_that(found, _SETTLED)  # the server sorts
         falling = column(found, "Kernels", "duration")
         found.page.locator("main input[type=search]").fill("d")
         expect(found.page.locator("main tbody tr")).to_have_count(1)
@@ -327,31 +301,32 @@ def test_a_range_of_the_curve_is_chosen_by_the_wheel(chromium: Any, torch_npu: s
 
 
 @requires_shared
-@requires_shared
-@pytest.mark.parametrize("width", [700, 920, 1100, 1280, 1366, 1600])
 @pytest.mark.parametrize("code", ["en", "zh"])
-def test_every_page_has_its_link_in_sight(chromium: Any, two_runs: str, width: int, code: str) -> None:
+def test_every_page_has_its_link_in_sight(chromium: Any, two_runs: str, code: str) -> None:
+    hidden = {}
     with visited(chromium, two_runs, f"#/health?lang={code}") as found:
-        found.page.set_viewport_size({"width": width, "height": 700})
         found.page.locator(".badge").wait_for()
-        room, taken = found.page.evaluate(
-            "(bar => [bar.clientWidth, bar.scrollWidth])(document.querySelector('.bar nav'))"
-        )
+        for width in (700, 920, 1100, 1280, 1366, 1600):
+            found.page.set_viewport_size({"width": width, "height": 700})
+            room, taken = found.page.evaluate(
+                "(bar => [bar.clientWidth, bar.scrollWidth])(document.querySelector('.bar nav'))"
+            )
+            if taken > room:
+                hidden[width] = taken - room
 
-    assert taken <= room
+    assert hidden == {}
 
 
+@requires_shared
 def test_two_runs_are_compared_and_sides_swapped(chromium: Any, two_runs: str) -> None:
     with visited(chromium, two_runs, "#/compare") as found:
         shown(found, "#/compare")
         worse = found.page.locator("main h1").inner_text()
         first = column(found, "Where it differs", "what")[0]
         found.page.get_by_role("button", name="Swap sides").press("Enter")
-        expect(found.page.locator("main h1")).not_to_have_text(worse, timeout=60_000)
-        better = found.page.locator("main h1").inner_text()
+        expect(found.page.locator("main h1")).to_contain_text("better")
 
     assert "worse" in worse
-    assert "better" in better
     assert first.splitlines()[0] == "compute: MatMulV2"
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.viewing import viewing, visited
-from tests.shared_data import requires_shared, shared_path
+from tests.shared_data import requires_shared
 from tests.unit.insight.drawn_runs import write_run
 from tests.unit.insight.test_rank_map import four_ranks
 
@@ -42,13 +41,10 @@ def test_ranks_stand_by_their_groups_and_lead_to_them_by_keyboard(chromium: Any,
 
 
 @requires_shared
-@pytest.mark.parametrize("words", [("torch_npu", "text", "level1"), ("kineto", "nccl_parser_config")])
-def test_the_roofline_draws_points_or_says_why_not(chromium: Any, tmp_path: Path, words: tuple[str, ...]) -> None:
-    with (
-        viewing(tmp_path, shared_path("data", *words)) as url,
-        visited(chromium, url, "#/operators?tab=roofline") as found,
-    ):
-        expect(found.page.locator("main .roofline a, main .absent").first).to_be_visible(timeout=60_000)
+@pytest.mark.parametrize("sample", ["torch_npu", "kineto"])
+def test_the_roofline_draws_points_or_says_why_not(chromium: Any, sample: str, request: pytest.FixtureRequest) -> None:
+    with visited(chromium, request.getfixturevalue(sample), "#/operators?tab=roofline") as found:
+        expect(found.page.locator("main .roofline a, main .absent").first).to_be_visible()
         found.page.evaluate("() => { location.hash = '#/operators?tab=requests' }")
         expect(found.page.get_by_role("heading", name="Requests")).to_be_visible()
     assert (found.errors, found.requests) == ([], [])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.viewing import viewing, visited
 from tests.unit.formats.torch_npu.runs import START_US, kernel_csv, write_csv, write_info
@@ -36,37 +37,40 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def rows_of(found: Any, table: str) -> list[str]:
-    region = found.page.get_by_role("table", name=table)
-    region.locator("tbody tr").first.wait_for(timeout=30_000)
-    return [row.locator("td").first.inner_text() for row in region.locator("tbody tr").all()]
+PEAK = "Operators that hold the peak"
+NODES = "Operators and the nodes during which they hold memory"
+
+
+def names_are(found: Any, table: str, *names: str) -> None:
+    rows = found.page.get_by_role("table", name=table).locator("tbody tr")
+    expect(rows.locator("td:first-child")).to_have_text(names)
 
 
 def test_the_peak_its_owners_and_what_the_compiler_states_are_shown(chromium: Any, compiled: str) -> None:
     with visited(chromium, compiled, "#/memory") as found:
-        found.page.get_by_text("Peak 76.0 KiB at node 2 of 3. The compiler states 128 KiB").wait_for(timeout=30_000)
+        found.page.get_by_text("Peak 76.0 KiB at node 2 of 3. The compiler states 128 KiB").wait_for()
 
-        assert rows_of(found, "Operators that hold the peak") == ["weights", "conv", "<b>add</b>"]
+        names_are(found, PEAK, "weights", "conv", "<b>add</b>")
         assert not found.errors
 
 
 def test_operators_follow_the_range_of_nodes(chromium: Any, compiled: str) -> None:
     with visited(chromium, compiled, "#/memory?from_node=3&to_node=3") as found:
-        assert rows_of(found, "Operators and the nodes during which they hold memory") == ["weights", "<b>add</b>"]
+        names_are(found, NODES, "weights", "<b>add</b>")
 
         found.page.get_by_role("button", name="Whole graph").click()
-        found.page.get_by_role("table", name="Operators and the nodes").get_by_text("conv").wait_for(timeout=30_000)
+        names_are(found, NODES, "weights", "conv", "<b>add</b>")
 
 
 def test_another_graph_is_chosen_by_keys(chromium: Any, compiled: str) -> None:
     with visited(chromium, compiled, "#/memory") as found:
         choice = found.page.get_by_role("combobox", name="Graph")
-        choice.wait_for(timeout=30_000)
+        choice.wait_for()
         choice.focus()
         found.page.keyboard.press("ArrowDown")
 
-        found.page.get_by_text("Peak 2.00 KiB at node 0 of 1.").wait_for(timeout=30_000)
-        assert rows_of(found, "Operators that hold the peak") == ["tiny"]
+        found.page.get_by_text("Peak 2.00 KiB at node 0 of 1.").wait_for()
+        names_are(found, PEAK, "tiny")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -74,7 +78,7 @@ def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
     chromium: Any, axe: str, compiled: str, scheme: str
 ) -> None:
     with visited(chromium, compiled, "#/memory", color_scheme=scheme, bypass_csp=True) as found:
-        rows_of(found, "Operators that hold the peak")
+        names_are(found, PEAK, "weights", "conv", "<b>add</b>")
         found.page.evaluate(axe)
         told = found.page.evaluate("async () => (await axe.run(document)).violations")
 

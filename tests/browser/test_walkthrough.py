@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from scripts.walkthrough import NAME, STEPS, walk
-from tests.browser.viewing import viewing
-from tests.shared_data import requires_shared, shared_path
+from tests.shared_data import requires_shared
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / f"{NAME}.md"
 
 
 @requires_shared
-def test_every_step_can_be_done_and_says_what_the_page_says(chromium: Any, tmp_path: Path) -> None:
-    with viewing(tmp_path / "cache", shared_path("data", "torch_npu", "text", "level1")) as url:
-        verdict, finding, timeline, calls, ranks, call, other, health = walk(chromium, url, tmp_path)
+def test_every_step_can_be_done_and_says_what_the_page_says(chromium: Any, torch_npu: str, tmp_path: Path) -> None:
+    verdict, finding, timeline, calls, ranks, call, other, health = walk(chromium, torch_npu, tmp_path)
 
     assert "Communication limits this job: 75 % of the stage" in verdict
     assert "3.5 % is transit and 5.6 % recorded wait; the other 91 % is neither" in verdict

@@ -15,14 +15,12 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import TimeoutError
 
-from tests.browser.opened import Opened
+from tests.browser.opened import PATIENCE_MS, Opened
 
 __all__ = ["await_that", "idle", "state", "viewing", "visited"]
 
 _READY = "() => window.__ascendSn?.session?.()?.runs.every(run => run.state === 'ready')"
 _IDLE = "() => { const now = window.__ascendSn?.timeline?.(); return !!now && now.frames > 0 && !now.busy; }"
-
-_PATIENCE_MS = 120_000
 
 
 @contextmanager
@@ -40,13 +38,14 @@ def viewing(cache: Path, *runs: Path) -> Iterator[str]:
             yield str(json.loads(said)["url"])
         finally:
             server.send_signal(signal.SIGINT)
-            server.communicate(timeout=30)
+            server.communicate(timeout=PATIENCE_MS / 1000)
 
 
 @contextmanager
 def visited(browser: Any, url: str, place: str = "#/timeline", **options: Any) -> Iterator[Opened]:
     """Open a place of the page; requests to other origins and errors of the console are kept."""
     context = browser.new_context(viewport={"width": 1280, "height": 860}, reduced_motion="reduce", **options)
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     found = Opened(page)
     parts = urlsplit(url)
@@ -78,12 +77,12 @@ def await_that(found: Opened, condition: str, arg: object = None) -> None:
     It is asked in intervals and not with every frame: a page that draws nothing may have no frames.
     """
     try:
-        found.page.wait_for_function(condition, arg=arg, timeout=_PATIENCE_MS, polling=50)
+        found.page.wait_for_function(condition, arg=arg, timeout=PATIENCE_MS, polling=50)
     except TimeoutError as error:
         shows = found.page.evaluate("() => document.querySelector('main')?.innerText?.slice(0, 600)")
         place = found.page.url.partition("#")[2]
         pytest.fail(
-            f"{condition.strip()} ({arg}): never within {_PATIENCE_MS / 1000:g} s at {place}; "
+            f"{condition.strip()} ({arg}): never within {PATIENCE_MS / 1000:g} s at {place}; "
             f"unanswered: {found.unanswered}; errors: {found.errors}; the page shows: {shows!r}; ({error})"
         )
 

@@ -127,7 +127,7 @@ def test_mpi(place: Path, of_one_machine: Tables) -> None:
 
 def test_a_process_that_mpi_did_not_start_says_so(place: Path) -> None:
     words = [sys.executable, "-m", "ascend_sn", "ingest", "cluster/", "--output", "run-of-nobody/", "--mpi"]
-    done = subprocess.run(words, cwd=place, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, cwd=place, capture_output=True, text=True, timeout=300, check=False)
 
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "mpiexec -n N python -m mpi4py.futures -m ascend_sn" in done.stderr

@@ -64,14 +64,14 @@ def answered(command: str, folder: Path) -> int:
         assert viewed.stdout is not None
         address = urlsplit(viewed.stdout.readline().strip())
         assert (address.hostname, address.port is None) == ("127.0.0.1", False)
-        connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=120)
+        connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=300)
         token = address.query.removeprefix("token=")
         connection.request("GET", "/api/v1/session", headers={"Authorization": f"Bearer {token}"})
         status = connection.getresponse().status
         connection.close()
     finally:
         viewed.send_signal(signal.SIGINT)
-        viewed.communicate(timeout=120)
+        viewed.communicate(timeout=300)
     return status
 
 

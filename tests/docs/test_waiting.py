@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import ascend_sn
 from tests.docs.blocks import REPOSITORY
 from tests.shared_data import requires_shared, shared_path
@@ -13,13 +11,13 @@ PARTS = {"length of the calls": "dur_ns", "transit": "transit_ns", "recorded wai
 
 
 @requires_shared
-def test_the_parts_of_the_sample_are_those_of_its_collectives(tmp_path: Path) -> None:
+def test_the_parts_of_the_sample_are_those_of_its_collectives() -> None:
     section = PAGE.read_text(encoding="utf-8").partition("## On a real capture")[2]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
     shown = {row[0]: row[1:] for row in rows if row[0] in PARTS}
     sums = ", ".join(f"sum({column})" for column in PARTS.values())
 
-    with ascend_sn.open(shared_path("data", "torch_npu", "text", "level1"), cache_dir=tmp_path) as run:
+    with ascend_sn.open(shared_path("data", "torch_npu", "text", "level1")) as run:
         of_ranks = run.sql(f"select {sums} from collective group by rank order by rank").fetchall()
 
     assert shown == {

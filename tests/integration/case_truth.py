@@ -398,7 +398,7 @@ with contextlib.suppress(RuntimeError), profiler:
 
 def sessions_recorded(case: Path, _: Any) -> int:
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-c", SIX_STEPS, folder], check=True, timeout=120)
+        subprocess.run([sys.executable, "-c", SIX_STEPS, folder], check=True, timeout=300)
         with ascend_sn.open(Path(folder) / "good", cache_dir=Path(folder) / "cache") as run:
             return int(value(run, "select session_count from profile"))
 

@@ -65,7 +65,7 @@ def server() -> Iterator[Server]:
             user=user or None,
             cwd=folder,
             check=True,
-            timeout=120,
+            timeout=300,
             stdout=subprocess.DEVNULL,
         )
 

@@ -23,11 +23,6 @@ LEVEL0 = ("data", "torch_npu", "text", "level0", "rank0_ascend_pt")
 DV15 = ("cases", "dv15_slow_rank")
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ASCEND_SN_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "advice-cache"))
-
-
 @cache
 def advice(*parts: str) -> Advice:
     with ascend_sn.open(shared_path(*parts)) as run:

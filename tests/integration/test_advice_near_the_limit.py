@@ -11,7 +11,7 @@ from ascend_sn.report.documents.views import Selection
 from ascend_sn.report.words.finding_text import held_text
 from ascend_sn.report.words.language import Language
 from tests.integration.guide_trainings import STEP_NS, STEPS, small_operator_training
-from tests.timeline import insert
+from tests.timeline import insert, together
 from tests.unit.report.drawn import DrawnRun
 
 GIB = 1 << 30
@@ -23,12 +23,23 @@ def training(capacity_gib: int) -> DuckDBPyConnection:
     db.execute("update operator set phase = 'backward' where operator_id % 50 >= 10")
     insert(db, "memory_event", rank=0, ts_ns=0, kind="alloc", size_bytes=30 * GIB, address="model", device="NPU:0",
            allocated_bytes=30 * GIB, reserved_bytes=54 * GIB)  # fmt: skip
-    for step in range(STEPS):
-        begin = step * STEP_NS
-        for at, kind, level in ((10_000, "alloc", 54), (900_000, "free", 30)):
-            insert(db, "memory_event", rank=0, ts_ns=begin + at, kind=kind, size_bytes=24 * GIB, address=f"kept{step}",
-                   device="NPU:0", operator_id=100 * step, allocated_bytes=level * GIB,
-                   reserved_bytes=54 * GIB)  # fmt: skip
+    with together(db):
+        for step in range(STEPS):
+            begin = step * STEP_NS
+            for at, kind, level in ((10_000, "alloc", 54), (900_000, "free", 30)):
+                insert(
+                    db,
+                    "memory_event",
+                    rank=0,
+                    ts_ns=begin + at,
+                    kind=kind,
+                    size_bytes=24 * GIB,
+                    address=f"kept{step}",
+                    device="NPU:0",
+                    operator_id=100 * step,
+                    allocated_bytes=level * GIB,
+                    reserved_bytes=54 * GIB,
+                )
     insert(db, "metric", rank=0, name=CAPACITY_METRIC, ts_ns=0, value=float(capacity_gib * GIB))
     return db
 

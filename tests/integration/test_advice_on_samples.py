@@ -20,11 +20,6 @@ DV16 = ("cases", "dv16_fallback_op", "node-a_41000_20251009081320123_ascend_pt")
 KINETO = ("data", "kineto", "critical_path")
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ASCEND_SN_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "samples-cache"))
-
-
 @cache
 def advice(*parts: str) -> Advice:
     with ascend_sn.open(shared_path(*parts)) as run:

@@ -53,7 +53,7 @@ def shell(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
         env=environment(folder / "site", PATH=path, OMP_NUM_THREADS="1", **cache),
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=300,
     )
 
 

@@ -17,11 +17,6 @@ CODES = (
 KINETO = ("data", "kineto")
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ASCEND_SN_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "data-advice-cache"))
-
-
 @cache
 def said(*parts: str) -> Advice:
     with ascend_sn.open(shared_path(*parts)) as run:

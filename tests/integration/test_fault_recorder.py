@@ -52,7 +52,7 @@ def test_a_process_that_is_held_and_let_go_loses_nothing(tmp_path: Path) -> None
         with ascend_sn.open(tmp_path / "run", cache_dir=tmp_path / "cache") as run:
             held = run.sql("select name, count(*) from span group by name").fetchall()
         child.send_signal(signal.SIGCONT)
-        said, _ = child.communicate("go on\n", timeout=60)
+        said, _ = child.communicate("go on\n", timeout=300)
 
     assert held == [("before", 100)]
     assert (child.returncode, said) == (0, "{}\n")

@@ -146,7 +146,7 @@ def test_readers_of_one_input_at_once_all_get_it_and_leave_one_run(trace: Path, 
     words = command("query", trace, "select count(*) as n from operator", "--format", "csv")
     words += ["--cache-dir", str(tmp_path / "cache")]
     readers = [subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
-    said = [reader.communicate(timeout=120) for reader in readers]
+    said = [reader.communicate(timeout=300) for reader in readers]
 
     assert [(reader.returncode, out.split(), words) for reader, (out, words) in zip(readers, said, strict=True)] == [
         (0, ["n", str(SLICES)], "")
@@ -159,7 +159,7 @@ def test_two_ingests_into_one_folder_leave_one_whole_run(trace: Path, tmp_path: 
     target = tmp_path / "run"
     words = command("ingest", trace, "--output", target, "--cache-dir", tmp_path / "cache")
     writers = [subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    said = [writer.communicate(timeout=120)[1] for writer in writers]
+    said = [writer.communicate(timeout=300)[1] for writer in writers]
 
     codes = sorted(writer.returncode for writer in writers)
     assert codes[0] == 0, said

@@ -57,8 +57,8 @@ def _about(run: ascend_sn.Run, finding: Finding | Suppressed, ref: dict[str, Any
 
 
 @pytest.mark.parametrize("place", list(_inputs()))
-def test_each_finding_leads_to_a_slice_that_it_is_about(place: Path, tmp_path: Path) -> None:
-    served = opened_of(place, tmp_path)
+def test_each_finding_leads_to_a_slice_that_it_is_about(place: Path) -> None:
+    served = opened_of(place)
     run, api = served.opened("a").run, ApiClient(served)
 
     advice = ascend_sn.advise(run)
@@ -84,19 +84,19 @@ def _longest_in_trace(rank: int, name: str) -> int:
     ("code", "name"),
     [("R-HOST-2", "aclrtSynchronizeStreamWithTimeout"), ("R-COMM-0", "hcom_allReduce__586_0_1")],
 )
-def test_level1_is_led_to_what_costs_most(code: str, name: str, tmp_path: Path) -> None:
-    with ascend_sn.open(LEVEL1, cache_dir=tmp_path) as run:
+def test_level1_is_led_to_what_costs_most(code: str, name: str) -> None:
+    with ascend_sn.open(LEVEL1) as run:
         (finding,) = (one for one in ascend_sn.advise(run, codes=[code]).findings if one.id == code)
     found = finding.location.slice
     assert found is not None
 
-    ref = ApiClient(opened_of(LEVEL1, tmp_path)).get("find", table=found.table, profile=found.profile_id, key=found.key)
+    ref = ApiClient(opened_of(LEVEL1)).get("find", table=found.table, profile=found.profile_id, key=found.key)
 
     assert (ref["name"], ref["dur"]) == (name, _longest_in_trace(0, name))
 
 
-def test_the_exposed_stretch_of_level1_leads_to_the_collective_beneath(tmp_path: Path) -> None:
-    api = ApiClient(opened_of(LEVEL1, tmp_path))
+def test_the_exposed_stretch_of_level1_leads_to_the_collective_beneath() -> None:
+    api = ApiClient(opened_of(LEVEL1))
     lane = next(one for one in api.get("tracks")["tracks"] if "timeline.exposed-communication" in one["label"])
     names = {"text": "exposed_communication"}
     hits = [hit for hit in api.get("search", **names)["hits"] if hit["profile_id"] == lane["profile_id"]]

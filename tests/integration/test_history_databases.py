@@ -136,7 +136,7 @@ def test_a_number_is_not_given_twice(place: str) -> None:
 def test_two_writers_at_once_lose_nothing(place: str) -> None:
     # Half of what they record is the same: each capture is kept once.
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, place, str(first), "20"]) for first in (0, 10)]
-    codes = [writer.wait(timeout=120) for writer in writers]
+    codes = [writer.wait(timeout=300) for writer in writers]
 
     with History(place) as history:
         steps = sorted(one.values["step_time"] for one in history.records(SERIES))

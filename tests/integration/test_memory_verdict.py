@@ -20,7 +20,7 @@ def verdict(mode: str, folder: Path) -> tuple[dict[str, Any], list[Finding]]:
     """Return the row of the analysis, and what the advisor makes of it."""
     output = folder / mode
     command = [sys.executable, "-m", "tests.integration.growing_training", mode, str(output)]
-    subprocess.run(command, check=True, timeout=120, cwd=Path(__file__).parents[2], capture_output=True)
+    subprocess.run(command, check=True, timeout=300, cwd=Path(__file__).parents[2], capture_output=True)
     with open_run(output, cache_dir=folder / "read") as run:
         found = memory_leak(run.db)
         names = found.columns

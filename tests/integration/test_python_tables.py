@@ -166,7 +166,7 @@ def test_the_example_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
     kept = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
 
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
 
     shown = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
     assert any("text/html" in output.get("data", {}) for outputs in shown for output in outputs)

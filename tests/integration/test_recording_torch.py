@@ -32,7 +32,7 @@ def train(*arguments: str | Path, ranks: int = 0) -> list[dict[str, Any]]:
         env=script_environment(OMP_NUM_THREADS="1"),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]

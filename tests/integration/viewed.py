@@ -8,12 +8,15 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from typing import Any
 
 __all__ = ["PATIENCE_S", "Viewed"]
 
-PATIENCE_S = 120
+PATIENCE_S = 300
+_PAUSE_S = 0.02
+"""Between two questions: whoever asks without a pause takes the processor from what it waits for."""
 
 
 class Viewed:
@@ -45,6 +48,7 @@ class Viewed:
             found: list[dict[str, Any]] = json.loads(self.get("/api/v1/session")[1])["runs"]
             if all(run["state"] != "reading" for run in found):
                 return found
+            time.sleep(_PAUSE_S)
 
     def raw(self, request: bytes) -> bytes:
         """Send bytes and return what comes until the server closes; it may close before it has read them all."""

@@ -9,7 +9,7 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.advisor.advise import advise
 from ascend_sn.advisor.finding import Advice
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.report.drawn import DrawnRun, add_rank
 
 MS = 1_000_000
@@ -24,31 +24,33 @@ def vision_model() -> DuckDBPyConnection:
     """
     db = empty_tables()
     add_rank(db, 0, device_name="Ascend910B3")
-    for number, phase in enumerate(("forward", "backward")):
-        insert(db, "operator", rank=0, operator_id=number, thread="main", name=phase, ts_ns=-1, dur_ns=0, self_ns=0,
-               depth=0, phase=phase)  # fmt: skip
-    for step in range(8):
-        begin = step * 100 * MS
-        insert(db, "step", rank=0, step_id=step, step=step + 10, ts_ns=begin, dur_ns=100 * MS, origin="mark")
-        kernels = [("MatMulV2", 0, 10, 0)] + [("Conv2D", 10 + 10 * at, 10, 1) for at in range(6)]
-        for number, (name, at, length, operator) in enumerate(kernels):
-            kernel = 100 * step + number
-            insert(db, "kernel", rank=0, kernel_id=kernel, device_id=0, stream="1", name=name, op_type=name,
-                   core_type="AI_CORE", kind="compute", ts_ns=begin + at * MS, dur_ns=length * MS, step_id=step,
-                   operator_id=operator, input_dtypes="FLOAT16;FLOAT16", output_dtypes="FLOAT16",
-                   input_shapes="64,256,56,56;256,256,3,3", output_shapes="64,256,56,56")  # fmt: skip
-            share = 0.45 if name == "Conv2D" else 0.9
-            insert(db, "kernel_metric", rank=0, kernel_id=kernel, metric="aic_mac_ratio", value=share)
-            insert(db, "kernel_metric", rank=0, kernel_id=kernel, metric="aic_mte2_ratio", value=0.5)
-        for number in range(2):
-            kernel = 100 * step + 50 + number
-            at = begin + (70 + 15 * number) * MS
-            insert(db, "kernel", rank=0, kernel_id=kernel, device_id=0, stream="2", name="hcom_allReduce_",
-                   kind="communication", ts_ns=at, dur_ns=15 * MS, step_id=step)  # fmt: skip
-            insert(db, "collective", rank=0, collective_id=2 * step + number, kernel_id=kernel, op="allreduce",
-                   name="hcom_allReduce_", group_id="g", sequence=2 * step + number, size_bytes=200_000_000,
-                   dtype="float16", ts_ns=at, dur_ns=15 * MS, transit_ns=15 * MS, wait_ns=0, idle_ns=0,
-                   method="recorded")  # fmt: skip
+    with together(db):
+        for number, phase in enumerate(("forward", "backward")):
+            insert(db, "operator", rank=0, operator_id=number, thread="main", name=phase, ts_ns=-1, dur_ns=0, self_ns=0,
+                   depth=0, phase=phase)  # fmt: skip
+    with together(db):
+        for step in range(8):
+            begin = step * 100 * MS
+            insert(db, "step", rank=0, step_id=step, step=step + 10, ts_ns=begin, dur_ns=100 * MS, origin="mark")
+            kernels = [("MatMulV2", 0, 10, 0)] + [("Conv2D", 10 + 10 * at, 10, 1) for at in range(6)]
+            for number, (name, at, length, operator) in enumerate(kernels):
+                kernel = 100 * step + number
+                insert(db, "kernel", rank=0, kernel_id=kernel, device_id=0, stream="1", name=name, op_type=name,
+                       core_type="AI_CORE", kind="compute", ts_ns=begin + at * MS, dur_ns=length * MS, step_id=step,
+                       operator_id=operator, input_dtypes="FLOAT16;FLOAT16", output_dtypes="FLOAT16",
+                       input_shapes="64,256,56,56;256,256,3,3", output_shapes="64,256,56,56")  # fmt: skip
+                share = 0.45 if name == "Conv2D" else 0.9
+                insert(db, "kernel_metric", rank=0, kernel_id=kernel, metric="aic_mac_ratio", value=share)
+                insert(db, "kernel_metric", rank=0, kernel_id=kernel, metric="aic_mte2_ratio", value=0.5)
+            for number in range(2):
+                kernel = 100 * step + 50 + number
+                at = begin + (70 + 15 * number) * MS
+                insert(db, "kernel", rank=0, kernel_id=kernel, device_id=0, stream="2", name="hcom_allReduce_",
+                       kind="communication", ts_ns=at, dur_ns=15 * MS, step_id=step)  # fmt: skip
+                insert(db, "collective", rank=0, collective_id=2 * step + number, kernel_id=kernel, op="allreduce",
+                       name="hcom_allReduce_", group_id="g", sequence=2 * step + number, size_bytes=200_000_000,
+                       dtype="float16", ts_ns=at, dur_ns=15 * MS, transit_ns=15 * MS, wait_ns=0, idle_ns=0,
+                       method="recorded")  # fmt: skip
     return db
 
 
@@ -57,21 +59,22 @@ def small_operators(name_of_pause: str = "aclrtSynchronizeStream") -> DuckDBPyCo
     db = empty_tables()
     add_rank(db, 0)
     pair = 34 * US
-    for step in range(8):
-        begin = step * 40 * pair
-        insert(db, "step", rank=0, step_id=step, step=step + 10, ts_ns=begin, dur_ns=40 * pair, origin="mark")
-        for at in range(40):
-            number, start = 40 * step + at, begin + at * pair
-            name = "Relu" if at % 2 else "Add"
-            insert(db, "operator", rank=0, operator_id=number, thread="main", name=f"aten::{name.lower()}",
-                   ts_ns=start, dur_ns=20 * US, self_ns=15 * US, depth=0, phase="forward")  # fmt: skip
-            insert(db, "host_call", rank=0, host_call_id=2 * number, thread="main", name="aclrtLaunchKernel",
-                   ts_ns=start + 15 * US, dur_ns=5 * US, connection=str(number))  # fmt: skip
-            insert(db, "kernel", rank=0, kernel_id=number, device_id=0, stream="1", name=name, op_type=name,
-                   core_type="AI_VECTOR_CORE", kind="compute", ts_ns=start + 24 * US, dur_ns=8 * US, step_id=step,
-                   operator_id=number, host_call_id=2 * number)  # fmt: skip
-            insert(db, "host_call", rank=0, host_call_id=2 * number + 1, thread="main", name=name_of_pause,
-                   ts_ns=start + 21 * US, dur_ns=12 * US)  # fmt: skip
+    with together(db):
+        for step in range(8):
+            begin = step * 40 * pair
+            insert(db, "step", rank=0, step_id=step, step=step + 10, ts_ns=begin, dur_ns=40 * pair, origin="mark")
+            for at in range(40):
+                number, start = 40 * step + at, begin + at * pair
+                name = "Relu" if at % 2 else "Add"
+                insert(db, "operator", rank=0, operator_id=number, thread="main", name=f"aten::{name.lower()}",
+                       ts_ns=start, dur_ns=20 * US, self_ns=15 * US, depth=0, phase="forward")  # fmt: skip
+                insert(db, "host_call", rank=0, host_call_id=2 * number, thread="main", name="aclrtLaunchKernel",
+                       ts_ns=start + 15 * US, dur_ns=5 * US, connection=str(number))  # fmt: skip
+                insert(db, "kernel", rank=0, kernel_id=number, device_id=0, stream="1", name=name, op_type=name,
+                       core_type="AI_VECTOR_CORE", kind="compute", ts_ns=start + 24 * US, dur_ns=8 * US, step_id=step,
+                       operator_id=number, host_call_id=2 * number)  # fmt: skip
+                insert(db, "host_call", rank=0, host_call_id=2 * number + 1, thread="main", name=name_of_pause,
+                       ts_ns=start + 21 * US, dur_ns=12 * US)  # fmt: skip
     return db
 
 
@@ -115,11 +118,12 @@ def test_no_advice_is_given_twice_in_the_plan() -> None:
 
 def test_a_larger_batch_is_held_back_near_the_memory_limit() -> None:
     db = small_operators("aclrtRecordEvent")
-    for step in range(8):
-        begin = step * 40 * 34 * US
-        for at, size in enumerate((40, 58, 40)):
-            insert(db, "memory_sample", rank=0, ts_ns=begin + at * 400 * US, component="PTA",
-                   allocated_bytes=size * GIB, reserved_bytes=60 * GIB)  # fmt: skip
+    with together(db):
+        for step in range(8):
+            begin = step * 40 * 34 * US
+            for at, size in enumerate((40, 58, 40)):
+                insert(db, "memory_sample", rank=0, ts_ns=begin + at * 400 * US, component="PTA",
+                       allocated_bytes=size * GIB, reserved_bytes=60 * GIB)  # fmt: skip
     insert(db, "metric", rank=0, name="memory_capacity_bytes", ts_ns=0, value=float(64 * GIB))
 
     said = said_of(db)

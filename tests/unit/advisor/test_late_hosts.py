@@ -7,7 +7,7 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.finding import Finding, Suppressed
 from ascend_sn.advisor.late_hosts import late_hosts
-from tests.timeline import insert
+from tests.timeline import insert, together
 from tests.unit.advisor.advised import advised
 from tests.unit.advisor.rules.test_straggler import MS, STEP, training
 from tests.unit.report.drawn import DrawnRun
@@ -20,11 +20,12 @@ def late(host_ns: int = 5 * MS) -> DuckDBPyConnection:
     db = training(20 * MS)
     db.execute(f"update kernel set ts_ns = ts_ns + {20 * MS}, dur_ns = dur_ns - {20 * MS} "
                f"where rank = {LATE} and name = 'MatMul'")  # fmt: skip
-    for rank in range(4):
-        took_ns = 60 * MS if rank == LATE else host_ns
-        for step in range(6):
-            insert(db, "operator", profile_id=rank, rank=rank, operator_id=step, thread="host", name="aten::mm",
-                   ts_ns=step * STEP, dur_ns=took_ns, self_ns=took_ns, depth=0, phase="forward")  # fmt: skip
+    with together(db):
+        for rank in range(4):
+            took_ns = 60 * MS if rank == LATE else host_ns
+            for step in range(6):
+                insert(db, "operator", profile_id=rank, rank=rank, operator_id=step, thread="host", name="aten::mm",
+                       ts_ns=step * STEP, dur_ns=took_ns, self_ns=took_ns, depth=0, phase="forward")  # fmt: skip
     db.execute("update kernel set operator_id = step_id where name = 'MatMul'")
     return db
 

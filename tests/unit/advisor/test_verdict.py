@@ -13,7 +13,7 @@ from ascend_sn.advisor.finding import Advice, Finding, Location, PricedGain, Sup
 from ascend_sn.advisor.median_step import median_phases, median_steps
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.verdict import verdict
-from tests.timeline import empty_tables, insert, timeline
+from tests.timeline import empty_tables, insert, timeline, together
 from tests.unit.advisor.rules.test_straggler import MS, STEP, training
 from tests.unit.report.drawn import DrawnRun
 
@@ -213,8 +213,9 @@ def test_a_capture_without_accelerator_is_named_as_such(kind: str) -> None:
 def test_launches_without_device_records_are_counted_not_called_idle() -> None:
     db = empty_tables()
     insert(db, "profile", rank=3, device_kind="npu", format="drawing", source="a")
-    for number in range(15):
-        insert(db, "host_call", rank=3, host_call_id=number, name="launch", thread="t", ts_ns=number, dur_ns=1)
+    with together(db):
+        for number in range(15):
+            insert(db, "host_call", rank=3, host_call_id=number, name="launch", thread="t", ts_ns=number, dur_ns=1)
 
     assert said(db) == {"verdict.no-device-data": {"count": 15, "rank": 3}}
 
@@ -342,11 +343,22 @@ def steps_of(lengths: list[int]) -> DuckDBPyConnection:
     db.execute("delete from step")
     db.execute("delete from kernel")
     at = 0
-    for number, length in enumerate(lengths):
-        insert(db, "step", step_id=number, step=number, ts_ns=at, dur_ns=length, origin="mark")
-        insert(db, "kernel", kernel_id=number, device_id=0, stream="1", name="A", kind="compute", ts_ns=at, dur_ns=10,
-               step_id=number)  # fmt: skip
-        at += length
+    with together(db):
+        for number, length in enumerate(lengths):
+            insert(db, "step", step_id=number, step=number, ts_ns=at, dur_ns=length, origin="mark")
+            insert(
+                db,
+                "kernel",
+                kernel_id=number,
+                device_id=0,
+                stream="1",
+                name="A",
+                kind="compute",
+                ts_ns=at,
+                dur_ns=10,
+                step_id=number,
+            )
+            at += length
     return db
 
 

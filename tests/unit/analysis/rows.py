@@ -9,7 +9,7 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.analysis import BY_NAME
 from ascend_sn.analysis.registry import evaluate
 from ascend_sn.analysis.relations import Result
-from tests.timeline import insert
+from tests.timeline import insert, together
 
 
 def rows(result: Result) -> list[dict[str, Any]]:
@@ -34,19 +34,20 @@ def profile(db: DuckDBPyConnection, rank: int, **values: Any) -> None:
 
 def group(db: DuckDBPyConnection, group_id: str, size: int, *present: int, exact: bool = True) -> None:
     """Insert the members of a communicator as every present rank knows them."""
-    for rank in present:
-        for member in range(size):
-            insert(
-                db,
-                "comm_group_member",
-                profile_id=rank,
-                rank=rank,
-                group_id=group_id,
-                group_size=size,
-                size_is_exact=exact,
-                group_rank=member,
-                member_rank=member if exact else None,
-            )
+    with together(db):
+        for rank in present:
+            for member in range(size):
+                insert(
+                    db,
+                    "comm_group_member",
+                    profile_id=rank,
+                    rank=rank,
+                    group_id=group_id,
+                    group_size=size,
+                    size_is_exact=exact,
+                    group_rank=member,
+                    member_rank=member if exact else None,
+                )
 
 
 def collective(db: DuckDBPyConnection, rank: int, number: int, start: int, end: int, **values: Any) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ascend_sn.analysis.registry import Analysis, evaluate
 from ascend_sn.analysis.relations import Result
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, insert_all, together
 from tests.unit.analysis.rows import rows as rows_of
 
 Row = tuple[str, dict[str, Any]]
@@ -26,16 +26,14 @@ def database(rows: Sequence[Row]) -> DuckDBPyConnection:
     db = empty_tables()
     given = {values.get("profile_id", 0) for table, values in rows if table == "profile"}
     named = {values.get("profile_id", 0) for _, values in rows}
-    for profile_id in sorted(named - given):
-        insert(db, "profile", profile_id=profile_id, rank=profile_id, device_kind="npu")
+    with together(db):
+        for profile_id in sorted(named - given):
+            insert(db, "profile", profile_id=profile_id, rank=profile_id, device_kind="npu")
     by_table: dict[str, list[dict[str, Any]]] = {}
     for table, values in rows:
         by_table.setdefault(table, []).append({"profile_id": 0, "rank": values.get("profile_id", 0), **values})
     for table, given_rows in by_table.items():
-        names = sorted(set().union(*given_rows))
-        marks = ", ".join(f"({', '.join('?' * len(names))})" for _ in given_rows)
-        values_in_order = [values.get(name) for values in given_rows for name in names]
-        db.execute(f"insert into {table} ({', '.join(names)}) values {marks}", values_in_order)
+        insert_all(db, table, given_rows)
     return db
 
 

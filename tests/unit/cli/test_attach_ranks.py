@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]
     ]
     yield [str(program.pid) for program in programs]
     ending.touch()
-    assert [program.wait(timeout=60) for program in programs] == [0, 0]
+    assert [program.wait(timeout=300) for program in programs] == [0, 0]
 
 
 def call(*words: str) -> int:
@@ -62,8 +63,9 @@ def wait_until_both_step(pids: list[str]) -> None:
             try:
                 if ask(pid, {"command": "status"})["step"] > 0:
                     break
-            except ascend_sn.errors.ProfilerStateError:  # has not come to listening yet
-                continue
+            except ascend_sn.errors.ProfilerStateError:
+                pass  # has not come to listening yet
+            time.sleep(0.01)
 
 
 def test_ranks_begin_and_end_at_the_same_step(

@@ -63,7 +63,7 @@ def run_script(script: str, *arguments: str | Path, **environment: str) -> subpr
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
     )
 
 

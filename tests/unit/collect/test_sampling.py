@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def test_the_tool_of_a_device_is_asked_on_a_thread_of_its_own(monkeypatch: pytes
     one = sampler(heard, 1, load=load)
     one.start()
     while len(asked) < 2:
-        pass
+        time.sleep(0.001)
     one.stop()
 
     assert ("npu:0.utilisation_ratio", "ratio", 0.5) in heard.counters

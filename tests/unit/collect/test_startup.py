@@ -22,7 +22,7 @@ def run_with_file(script: str, **environment: str) -> subprocess.CompletedProces
         env=script_environment(**environment),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
 
 
@@ -156,6 +156,6 @@ def run_program(program: Path, before: str = "", **environment: str) -> subproce
         env=script_environment(**environment),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         cwd=program.parent,
     )

@@ -6,7 +6,7 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.compare.figures import Peak, RunFigures, Work
 from ascend_sn.compare.measure import figures_of
-from tests.timeline import insert, timeline
+from tests.timeline import insert, timeline, together
 from tests.unit.report.drawn import DrawnRun, nothing
 
 # The first of four steps is warm-up. Step 2: C wholly under A; steps 3 and 4: two of its six beside nothing.
@@ -103,10 +103,11 @@ def test_without_marks_the_whole_capture_is_one_step() -> None:
 def test_collectives_are_summed_with_their_parts_unless_one_call_lacks_them() -> None:
     db = drawn()
     rows = db.sql("select kernel_id, ts_ns, dur_ns from kernel where kind = 'communication' order by ts_ns").fetchall()
-    for number, (kernel, start, length) in enumerate(rows):
-        insert(db, "collective", rank=0, collective_id=number, kernel_id=kernel, op="allreduce", group_id="g",
-               sequence=number, ts_ns=start, dur_ns=length, transit_ns=1, wait_ns=None if number == 2 else 2,
-               idle_ns=0, method="recorded")  # fmt: skip
+    with together(db):
+        for number, (kernel, start, length) in enumerate(rows):
+            insert(db, "collective", rank=0, collective_id=number, kernel_id=kernel, op="allreduce", group_id="g",
+                   sequence=number, ts_ns=start, dur_ns=length, transit_ns=1, wait_ns=None if number == 2 else 2,
+                   idle_ns=0, method="recorded")  # fmt: skip
 
     (found,) = figures(db).collectives
 
@@ -137,10 +138,11 @@ def test_memory_is_that_of_the_fullest_rank() -> None:
 
 def test_the_structure_of_the_job_is_told_by_its_communicators() -> None:
     db = drawn()
-    for group in ("a", "b"):
-        for member in range(2):
-            insert(db, "comm_group_member", rank=0, group_id=group, kind="tp", group_size=2, size_is_exact=True,
-                   group_rank=member)  # fmt: skip
+    with together(db):
+        for group in ("a", "b"):
+            for member in range(2):
+                insert(db, "comm_group_member", rank=0, group_id=group, kind="tp", group_size=2, size_is_exact=True,
+                       group_rank=member)  # fmt: skip
 
     assert figures(db).groups == ["tp 2 x 2"]
 

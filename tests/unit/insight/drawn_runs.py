@@ -73,8 +73,8 @@ class NoDocuments:
         return " ".join([code, key, *map(str, params.values())])
 
 
-def opened_of(folder: Path, cache: Path) -> Served:
-    """A server's state over one run folder, read."""
+def opened_of(folder: Path, cache: Path | None = None) -> Served:
+    """A server's state over one run, read; without a cache of its own in that of all tests."""
     served = Served([Input.of(folder)], NoDocuments(), cache_dir=cache)
     served.runs[0].read()
     assert served.runs[0].state.state == "ready", served.runs[0].state

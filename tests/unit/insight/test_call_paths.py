@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ascend_sn.insight.call_trees import PATHS_AT_MOST
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.analysis.host.test_call_paths import drawn
 from tests.unit.analysis.traces import Row, database, numbered, operator
 from tests.unit.insight.drawn_runs import ApiClient, client_of
@@ -72,9 +72,12 @@ def test_what_is_small_is_counted(tmp_path: Path) -> None:
 def test_no_more_paths_are_told_than_can_be_drawn(tmp_path: Path) -> None:
     db = empty_tables()
     add_rank(db, 0)
-    for at in range(PATHS_AT_MOST + 5):
-        # Each inside of the one before: all are large.
-        insert(db, "operator", operator_id=at, thread="a", name=f"f{at}", ts_ns=at, dur_ns=10 * PATHS_AT_MOST - 2 * at)
+    with together(db):
+        for at in range(PATHS_AT_MOST + 5):
+            # Each inside of the one before: all are large.
+            insert(
+                db, "operator", operator_id=at, thread="a", name=f"f{at}", ts_ns=at, dur_ns=10 * PATHS_AT_MOST - 2 * at
+            )
 
     found = client_of(db, tmp_path).get("call-paths")
 

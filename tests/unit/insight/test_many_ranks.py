@@ -15,7 +15,7 @@ from ascend_sn.insight.runs import OpenRun
 from ascend_sn.insight.tables import PAGE_TABLES
 from ascend_sn.insight.tables.answer import RunTables
 from ascend_sn.model.tables import BY_NAME
-from tests.timeline import insert
+from tests.timeline import insert, together
 from tests.unit.insight.drawn_runs import as_large_jobs, client_of, opened_of, write_run
 from tests.unit.insight.test_rank_map import four_ranks
 
@@ -23,18 +23,53 @@ from tests.unit.insight.test_rank_map import four_ranks
 def met() -> DuckDBPyConnection:
     """The four ranks of `four_ranks`, which meet in one call of each step, with links and blocks of memory."""
     db = four_ranks()
-    for rank in range(4):
-        for sequence in (0, 1):
-            insert(db, "collective", profile_id=rank, rank=rank, collective_id=sequence, op="allreduce", name="ar",
-                   group_id="g", sequence=sequence, ts_ns=10 * sequence + rank, dur_ns=8 - rank, wait_ns=3 - rank,
-                   transit_ns=5, size_bytes=64)  # fmt: skip
-        insert(db, "link", profile_id=rank, rank=rank, collective_id=0, group_id="g", src_rank=rank,
-               dst_rank=(rank + 1) % 4, rank_scope="global", transport="HCCS", size_bytes=640, dur_ns=5)  # fmt: skip
-        insert(db, "memory_event", profile_id=rank, rank=rank, ts_ns=3, kind="alloc", size_bytes=10 + rank, address="a",
-               device="NPU:0", operator_name="op", allocated_bytes=10 + rank, reserved_bytes=100)  # fmt: skip
-        insert(db, "host_call", profile_id=rank, rank=rank, host_call_id=0, thread=1, level="runtime", name="launch",
-               ts_ns=1, dur_ns=3 + rank)  # fmt: skip
-        insert(db, "damage", profile_id=rank, rank=rank, file=f"f{rank}", kind="cut", severity="warning", count=1)
+    with together(db):
+        for rank in range(4):
+            for sequence in (0, 1):
+                insert(db, "collective", profile_id=rank, rank=rank, collective_id=sequence, op="allreduce", name="ar",
+                       group_id="g", sequence=sequence, ts_ns=10 * sequence + rank, dur_ns=8 - rank, wait_ns=3 - rank,
+                       transit_ns=5, size_bytes=64)  # fmt: skip
+            insert(
+                db,
+                "link",
+                profile_id=rank,
+                rank=rank,
+                collective_id=0,
+                group_id="g",
+                src_rank=rank,
+                dst_rank=(rank + 1) % 4,
+                rank_scope="global",
+                transport="HCCS",
+                size_bytes=640,
+                dur_ns=5,
+            )
+            insert(
+                db,
+                "memory_event",
+                profile_id=rank,
+                rank=rank,
+                ts_ns=3,
+                kind="alloc",
+                size_bytes=10 + rank,
+                address="a",
+                device="NPU:0",
+                operator_name="op",
+                allocated_bytes=10 + rank,
+                reserved_bytes=100,
+            )
+            insert(
+                db,
+                "host_call",
+                profile_id=rank,
+                rank=rank,
+                host_call_id=0,
+                thread=1,
+                level="runtime",
+                name="launch",
+                ts_ns=1,
+                dur_ns=3 + rank,
+            )
+            insert(db, "damage", profile_id=rank, rank=rank, file=f"f{rank}", kind="cut", severity="warning", count=1)
     return db
 
 

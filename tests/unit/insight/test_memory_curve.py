@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from duckdb import DuckDBPyConnection
 
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.insight.drawn_runs import ApiClient, client_of
 from tests.unit.report.drawn import add_rank
 
@@ -20,9 +20,10 @@ def sampled(levels: Sequence[int] = LEVELS) -> DuckDBPyConnection:
     """A level every 100 ns."""
     db = empty_tables()
     add_rank(db, 0)
-    for number, level in enumerate(levels):
-        insert(db, "memory_sample", profile_id=0, rank=0, ts_ns=ORIGIN + 100 * number, component="PTA",
-               allocated_bytes=level, reserved_bytes=64)  # fmt: skip
+    with together(db):
+        for number, level in enumerate(levels):
+            insert(db, "memory_sample", profile_id=0, rank=0, ts_ns=ORIGIN + 100 * number, component="PTA",
+                   allocated_bytes=level, reserved_bytes=64)  # fmt: skip
     return db
 
 
@@ -53,9 +54,10 @@ def test_a_part_is_narrowed_and_says_how_many_points_it_has(api: ApiClient) -> N
 def test_levels_of_events_stand_in_for_a_curve(tmp_path: Path) -> None:
     db = empty_tables()
     add_rank(db, 0)
-    for number, level in enumerate((5, 9)):
-        insert(db, "memory_event", profile_id=0, rank=0, ts_ns=ORIGIN + number, kind="alloc", size_bytes=4,
-               device="NPU:0", address=str(number), allocated_bytes=level)  # fmt: skip
+    with together(db):
+        for number, level in enumerate((5, 9)):
+            insert(db, "memory_event", profile_id=0, rank=0, ts_ns=ORIGIN + number, kind="alloc", size_bytes=4,
+                   device="NPU:0", address=str(number), allocated_bytes=level)  # fmt: skip
 
     found = client_of(db, tmp_path).get("memory-curve", profile=0, component="NPU:0")
 

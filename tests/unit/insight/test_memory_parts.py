@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.insight.drawn_runs import ApiClient, client_of
 from tests.unit.report.drawn import add_rank
 
@@ -18,8 +18,11 @@ LEVELS = (("parameter", 0, 10), ("activation", 100, 30), ("activation", 200, 5))
 def api(tmp_path: Path) -> ApiClient:
     db = empty_tables()
     add_rank(db, 0)
-    for component, at, level in LEVELS:
-        insert(db, "memory_sample", profile_id=0, rank=0, ts_ns=ORIGIN + at, component=component, allocated_bytes=level)
+    with together(db):
+        for component, at, level in LEVELS:
+            insert(
+                db, "memory_sample", profile_id=0, rank=0, ts_ns=ORIGIN + at, component=component, allocated_bytes=level
+            )
     return client_of(db, tmp_path)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from tests.timeline import insert, timeline
+from tests.timeline import insert, timeline, together
 from tests.unit.insight.drawn_runs import client_of
 from tests.unit.report.drawn import add_rank
 
@@ -34,9 +34,20 @@ def four_ranks() -> DuckDBPyConnection:
             ("tp", f"tp{stage}", place, [2 * stage, 2 * stage + 1]),
             ("pp", f"pp{place}", stage, [place, place + 2]),
         ):
-            for at, member in enumerate(members):
-                insert(db, "comm_group_member", profile_id=rank, rank=rank, group_id=group, kind=kind, group_rank=at,
-                       group_size=2, size_is_exact=True, member_rank=member)  # fmt: skip
+            with together(db):
+                for at, member in enumerate(members):
+                    insert(
+                        db,
+                        "comm_group_member",
+                        profile_id=rank,
+                        rank=rank,
+                        group_id=group,
+                        kind=kind,
+                        group_rank=at,
+                        group_size=2,
+                        size_is_exact=True,
+                        member_rank=member,
+                    )
             assert members[own] == rank
     return db
 
@@ -77,9 +88,10 @@ def test_without_groups_the_places_are_not_known(tmp_path: Path) -> None:
 
 def test_calls_are_narrowed_to_a_group(tmp_path: Path) -> None:
     db = four_ranks()
-    for rank in range(4):
-        insert(db, "collective", profile_id=rank, rank=rank, collective_id=0, op="allreduce", name="ar",
-               group_id=f"tp{rank // 2}", sequence=0, ts_ns=1, dur_ns=2, size_bytes=8)  # fmt: skip
+    with together(db):
+        for rank in range(4):
+            insert(db, "collective", profile_id=rank, rank=rank, collective_id=0, op="allreduce", name="ar",
+                   group_id=f"tp{rank // 2}", sequence=0, ts_ns=1, dur_ns=2, size_bytes=8)  # fmt: skip
     client = client_of(db, tmp_path)
 
     assert client.get("tables/calls")["row_count"] == 2
@@ -88,10 +100,19 @@ def test_calls_are_narrowed_to_a_group(tmp_path: Path) -> None:
 
 def test_requests_are_the_ranges_of_their_domain(tmp_path: Path) -> None:
     db = timeline("r0 s1 |.AA..AAAA.|")
-    for span_id, (domain, ts, dur) in enumerate((("request", 0, 4), ("other", 1, 1), ("request", 4, 6))):
-        insert(
-            db, "span", profile_id=0, rank=0, span_id=span_id, name=f"q{span_id}", domain=domain, ts_ns=ts, dur_ns=dur
-        )
+    with together(db):
+        for span_id, (domain, ts, dur) in enumerate((("request", 0, 4), ("other", 1, 1), ("request", 4, 6))):
+            insert(
+                db,
+                "span",
+                profile_id=0,
+                rank=0,
+                span_id=span_id,
+                name=f"q{span_id}",
+                domain=domain,
+                ts_ns=ts,
+                dur_ns=dur,
+            )
     client = client_of(db, tmp_path)
 
     assert [(row["name"], row["dur_ns"]) for row in rows_of(client.get("tables/requests"))] == [("q0", 4), ("q2", 6)]

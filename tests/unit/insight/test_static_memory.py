@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.insight.drawn_runs import ApiClient, client_of
 from tests.unit.report.drawn import add_rank
 
@@ -21,9 +21,10 @@ def api(tmp_path: Path) -> ApiClient:
     add_rank(db, 0)
     own: dict[str, Any] = {"profile_id": 0, "rank": 0, "device": "host", "model": "net", "graph_id": "1"}
     pieces = [("weights", 0, None, 8), *((f"op{node}", node, node, node) for node in range(10))]
-    for name, first, last, size in pieces:
-        insert(db, "static_memory", operator_name=name, first_node=first, last_node=last, size_bytes=size,
-               is_total=False, **own)  # fmt: skip
+    with together(db):
+        for name, first, last, size in pieces:
+            insert(db, "static_memory", operator_name=name, first_node=first, last_node=last, size_bytes=size,
+                   is_total=False, **own)  # fmt: skip
     insert(db, "static_memory", operator_name="TOTAL", size_bytes=32, is_total=True, **own)
     return client_of(db, tmp_path)
 

@@ -23,7 +23,7 @@ from ascend_sn.insight.tables.routes import table_routes
 from ascend_sn.store import Run
 from ascend_sn.store.input import Input
 from tests.shared_data import requires_shared, shared_path
-from tests.timeline import empty_tables, insert, timeline
+from tests.timeline import empty_tables, insert, timeline, together
 from tests.unit.insight.drawn_runs import write_run
 from tests.unit.report.drawn import add_rank
 
@@ -196,9 +196,20 @@ def memory_run() -> DuckDBPyConnection:
     add_rank(db, 0)
     events = [("alloc", 0, 10, "a"), ("alloc", 10, 20, "b"), ("alloc", 20, 30, "c"), ("free", 30, 30, "c"),
               ("free", 50, 10, "a"), ("alloc", 60, 40, "a")]  # fmt: skip
-    for kind, ts, size, address in events:
-        insert(db, "memory_event", profile_id=0, rank=0, ts_ns=100 + ts, kind=kind, size_bytes=size, address=address,
-               device="NPU:0", operator_name=f"op{size}")  # fmt: skip
+    with together(db):
+        for kind, ts, size, address in events:
+            insert(
+                db,
+                "memory_event",
+                profile_id=0,
+                rank=0,
+                ts_ns=100 + ts,
+                kind=kind,
+                size_bytes=size,
+                address=address,
+                device="NPU:0",
+                operator_name=f"op{size}",
+            )
     return db
 
 
@@ -308,9 +319,10 @@ HOSTILE = ["=1+1", "+cmd", "-2", "@x", "\x1b[31mred", '"quoted",\n<b>', "plain"]
 def hostile_client(tables: Tables) -> TestClient:
     db = empty_tables()
     add_rank(db, 0)
-    for number, name in enumerate(HOSTILE):
-        insert(db, "kernel", profile_id=0, rank=0, kernel_id=number, name=name, kind="compute", ts_ns=number,
-               dur_ns=100 - number)  # fmt: skip
+    with together(db):
+        for number, name in enumerate(HOSTILE):
+            insert(db, "kernel", profile_id=0, rank=0, kernel_id=number, name=name, kind="compute", ts_ns=number,
+                   dur_ns=100 - number)  # fmt: skip
     found = tables(db)
     return TestClient(Starlette(routes=table_routes(lambda _run: found)))
 

@@ -12,7 +12,7 @@ import pytest
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.insight.viewport import BLOCK, COLUMNS
-from tests.timeline import empty_tables, insert, timeline
+from tests.timeline import empty_tables, insert, timeline, together
 from tests.unit.insight.drawn_runs import ApiClient, as_large_jobs, client_of
 from tests.unit.report.drawn import add_rank
 
@@ -44,9 +44,22 @@ def two_ranks() -> DuckDBPyConnection:
     # The first operator of rank 0 launched its kernels A.
     db.execute("update kernel set operator_id = case when profile_id = 0 and name = 'A' then 1 end")
     calls = db.sql("select profile_id, kernel_id, ts_ns, dur_ns from kernel where name = 'C' order by 1, 2").fetchall()
-    for at, (profile, kernel, ts, dur) in enumerate(calls):
-        insert(db, "collective", profile_id=profile, rank=profile, collective_id=at % 3, kernel_id=kernel,
-               op="allreduce", name="hcom_allReduce_", group_id="g", sequence=at % 3, ts_ns=ts, dur_ns=dur)  # fmt: skip
+    with together(db):
+        for at, (profile, kernel, ts, dur) in enumerate(calls):
+            insert(
+                db,
+                "collective",
+                profile_id=profile,
+                rank=profile,
+                collective_id=at % 3,
+                kernel_id=kernel,
+                op="allreduce",
+                name="hcom_allReduce_",
+                group_id="g",
+                sequence=at % 3,
+                ts_ns=ts,
+                dur_ns=dur,
+            )
     insert(db, "kernel_metric", kernel_id=0, metric="mac_ratio", value=0.5)
     insert(db, "flow", src_table="operator", src_id=0, dst_table="operator", dst_id=2, kind="fwdbwd")
     return db
@@ -156,8 +169,9 @@ def test_several_windows_are_answered_together(api: ApiClient) -> None:
 def test_curves_give_the_highest_value(tmp_path: Path) -> None:
     db = empty_tables()
     add_rank(db, 0)
-    for at in range(100):
-        insert(db, "counter", name="load", ts_ns=at, value=float(at * 7 % 100))
+    with together(db):
+        for at in range(100):
+            insert(db, "counter", name="load", ts_ns=at, value=float(at * 7 % 100))
     api = client_of(db, tmp_path)
 
     _, columns = frame(api, "0:0:100:0", px=5)
@@ -228,8 +242,9 @@ def test_a_collective_leads_to_the_other_ranks(api: ApiClient) -> None:
 def test_a_nested_slice_leads_to_its_parent(tmp_path: Path) -> None:
     db = empty_tables()
     add_rank(db, 0)
-    for key, (name, start, end) in enumerate((("outer", 0, 9), ("middle", 1, 8), ("inner", 2, 3))):
-        insert(db, "operator", operator_id=key, thread="7", name=name, ts_ns=start, dur_ns=end - start)
+    with together(db):
+        for key, (name, start, end) in enumerate((("outer", 0, 9), ("middle", 1, 8), ("inner", 2, 3))):
+            insert(db, "operator", operator_id=key, thread="7", name=name, ts_ns=start, dur_ns=end - start)
     api = client_of(db, tmp_path)
 
     found = api.get("slice", profile=0, track=0, depth=2, slice=0)

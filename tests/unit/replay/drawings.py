@@ -11,7 +11,7 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.replay import Edit, Gain, Replay, Transform
 from ascend_sn.replay.engine import Draft
 from ascend_sn.replay.graph import NodeKind, StepGraph
-from tests.timeline import empty_tables, insert, slices_of, timeline
+from tests.timeline import empty_tables, insert, slices_of, timeline, together
 
 PHASES = {"d": "data", "f": "forward", "b": "backward", "o": "optimizer"}
 
@@ -75,17 +75,18 @@ def meet(
 ) -> None:
     """Make the kernels of a name collectives of one group, numbered in order."""
     for profile in profiles:
-        for place in range(group_size):
-            insert(
-                db,
-                "comm_group_member",
-                profile_id=profile,
-                group_id=f"group {name}",
-                group_rank=place,
-                group_size=group_size,
-                size_is_exact=is_exact,
-                member_rank=place,
-            )
+        with together(db):
+            for place in range(group_size):
+                insert(
+                    db,
+                    "comm_group_member",
+                    profile_id=profile,
+                    group_id=f"group {name}",
+                    group_rank=place,
+                    group_size=group_size,
+                    size_is_exact=is_exact,
+                    member_rank=place,
+                )
         for sequence, kernel in enumerate(kernels_named(db, name, profile)):
             ((ts, dur),) = db.execute(
                 "select ts_ns, dur_ns from kernel where profile_id = ? and kernel_id = ?", [profile, kernel]
@@ -119,18 +120,19 @@ def exchange(
     number.
     """
     for profile in sorted({profile for profile, _ in ops}):
-        for place in range(stages):
-            insert(
-                db,
-                "comm_group_member",
-                profile_id=profile,
-                group_id="pipeline",
-                kind="pp",
-                group_rank=place,
-                group_size=stages,
-                size_is_exact=True,
-                member_rank=place,
-            )
+        with together(db):
+            for place in range(stages):
+                insert(
+                    db,
+                    "comm_group_member",
+                    profile_id=profile,
+                    group_id="pipeline",
+                    kind="pp",
+                    group_rank=place,
+                    group_size=stages,
+                    size_is_exact=True,
+                    member_rank=place,
+                )
         calls = db.execute(
             "select kernel_id, name, ts_ns, dur_ns from kernel where profile_id = ? order by ts_ns, kernel_id",
             [profile],
@@ -168,51 +170,52 @@ def host_capture(lanes: Mapping[int, str], *, steps: Mapping[int, str] | None = 
     d data, f forward, b backward, o optimizer; A to Z are all-reduces of the group of that name, of all lanes.
     """
     db = empty_tables()
-    for profile, drawn in lanes.items():
-        insert(db, "profile", profile_id=profile, rank=profile, format="drawing", device_kind="host", host="drawn")
-        for step, start, dur in slices_of((steps or {}).get(profile, "")):
-            insert(
-                db,
-                "step",
-                profile_id=profile,
-                rank=profile,
-                step_id=int(step),
-                step=int(step),
-                ts_ns=start,
-                dur_ns=dur,
-                origin="mark",
-            )
-        kernels = count()
-        for number, (letter, start, dur) in enumerate(slices_of(drawn)):
-            kind = "communication" if letter.isupper() else "compute"
-            insert(
-                db,
-                "operator",
-                profile_id=profile,
-                rank=profile,
-                operator_id=number,
-                thread="main",
-                name=PHASES.get(letter, letter),
-                ts_ns=start,
-                dur_ns=dur,
-                phase=PHASES.get(letter, "other"),
-            )
-            if letter == "d":
-                continue
-            insert(
-                db,
-                "kernel",
-                profile_id=profile,
-                rank=profile,
-                kernel_id=next(kernels),
-                device_id=0,
-                stream="main",
-                name=PHASES.get(letter, letter),
-                kind=kind,
-                ts_ns=start,
-                dur_ns=dur,
-                operator_id=number,
-            )
+    with together(db):
+        for profile, drawn in lanes.items():
+            insert(db, "profile", profile_id=profile, rank=profile, format="drawing", device_kind="host", host="drawn")
+            for step, start, dur in slices_of((steps or {}).get(profile, "")):
+                insert(
+                    db,
+                    "step",
+                    profile_id=profile,
+                    rank=profile,
+                    step_id=int(step),
+                    step=int(step),
+                    ts_ns=start,
+                    dur_ns=dur,
+                    origin="mark",
+                )
+            kernels = count()
+            for number, (letter, start, dur) in enumerate(slices_of(drawn)):
+                kind = "communication" if letter.isupper() else "compute"
+                insert(
+                    db,
+                    "operator",
+                    profile_id=profile,
+                    rank=profile,
+                    operator_id=number,
+                    thread="main",
+                    name=PHASES.get(letter, letter),
+                    ts_ns=start,
+                    dur_ns=dur,
+                    phase=PHASES.get(letter, "other"),
+                )
+                if letter == "d":
+                    continue
+                insert(
+                    db,
+                    "kernel",
+                    profile_id=profile,
+                    rank=profile,
+                    kernel_id=next(kernels),
+                    device_id=0,
+                    stream="main",
+                    name=PHASES.get(letter, letter),
+                    kind=kind,
+                    ts_ns=start,
+                    dur_ns=dur,
+                    operator_id=number,
+                )
     for name in sorted({letter for drawn in lanes.values() for letter in drawn if letter.isupper()}):
         meet(db, name, profiles=tuple(lanes), group_size=len(lanes))
     return db

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -74,8 +73,8 @@ def test_the_slow_loading_of_one_rank_has_a_price(training: Run) -> None:
 
 @requires_shared
 @pytest.mark.parametrize("export", ["db", "text"])
-def test_two_ranks_of_eight_of_the_sample(export: str, tmp_path: Path) -> None:
-    with open_run(shared_path(f"data/torch_npu/{export}/level1"), cache_dir=tmp_path) as run:
+def test_two_ranks_of_eight_of_the_sample(export: str) -> None:
+    with open_run(shared_path(f"data/torch_npu/{export}/level1")) as run:
         replay = Replay.of(run)
 
         assert isinstance(replay, Replay)
@@ -90,10 +89,10 @@ def test_two_ranks_of_eight_of_the_sample(export: str, tmp_path: Path) -> None:
 
 
 @requires_shared
-def test_a_slow_rank_costs_what_the_others_wait(tmp_path: Path) -> None:
+def test_a_slow_rank_costs_what_the_others_wait() -> None:
     from ascend_sn.replay import straggler_normalised
 
-    with open_run(shared_path("cases/dv15_slow_rank"), cache_dir=tmp_path) as run:
+    with open_run(shared_path("cases/dv15_slow_rank")) as run:
         replay = Replay.of(run)
         assert isinstance(replay, Replay)
 
@@ -105,8 +104,8 @@ def test_a_slow_rank_costs_what_the_others_wait(tmp_path: Path) -> None:
 
 
 @requires_shared
-def test_overlapping_kernels_of_a_stream_are_not_priced(tmp_path: Path) -> None:
-    with open_run(shared_path("cases/dv09_partial_overlap"), cache_dir=tmp_path) as run:
+def test_overlapping_kernels_of_a_stream_are_not_priced() -> None:
+    with open_run(shared_path("cases/dv09_partial_overlap")) as run:
         replay = Replay.of(run)
 
         assert isinstance(replay, Replay)

@@ -9,7 +9,7 @@ from ascend_sn.replay import Replay, Unpriced, jobs
 from ascend_sn.replay.choose import choose
 from ascend_sn.store import Run
 from ascend_sn.store.input import Input
-from tests.timeline import empty_tables, insert, timeline
+from tests.timeline import empty_tables, insert, timeline, together
 from tests.unit.insight.drawn_runs import write_run
 from tests.unit.replay.drawings import host_capture, replay_of
 
@@ -17,14 +17,15 @@ from tests.unit.replay.drawings import host_capture, replay_of
 def run_of(durations: dict[int, list[int]], *, origin: str = "mark", device_kind: str = "host") -> DuckDBPyConnection:
     """Steps of given lengths, by profile, filled by one operator each."""
     db = empty_tables()
-    for profile, lengths in durations.items():
-        insert(db, "profile", profile_id=profile, rank=profile, device_kind=device_kind, host="h")
-        start = 0
-        for number, length in enumerate(lengths):
-            common = {"profile_id": profile, "rank": profile, "ts_ns": start, "dur_ns": length}
-            insert(db, "step", step_id=number, step=10 + number, origin=origin, **common)
-            insert(db, "operator", operator_id=number, thread="t", name="forward", phase="forward", **common)
-            start += length
+    with together(db):
+        for profile, lengths in durations.items():
+            insert(db, "profile", profile_id=profile, rank=profile, device_kind=device_kind, host="h")
+            start = 0
+            for number, length in enumerate(lengths):
+                common = {"profile_id": profile, "rank": profile, "ts_ns": start, "dur_ns": length}
+                insert(db, "step", step_id=number, step=10 + number, origin=origin, **common)
+                insert(db, "operator", operator_id=number, thread="t", name="forward", phase="forward", **common)
+                start += length
     return db
 
 
@@ -95,17 +96,18 @@ def test_inferred_steps_when_asked_for() -> None:
 
 def test_of_many_profiles_those_that_wait_least_and_a_spread_of_the_rest() -> None:
     db = run_of({profile: [10, 10] for profile in range(8)})
-    for profile in range(8):
-        insert(
-            db,
-            "collective",
-            profile_id=profile,
-            collective_id=0,
-            op="allreduce",
-            ts_ns=10,
-            dur_ns=9,
-            wait_ns=[7, 1, 6, 5, 2, 4, 3, 8][profile],
-        )
+    with together(db):
+        for profile in range(8):
+            insert(
+                db,
+                "collective",
+                profile_id=profile,
+                collective_id=0,
+                op="allreduce",
+                ts_ns=10,
+                dur_ns=9,
+                wait_ns=[7, 1, 6, 5, 2, 4, 3, 8][profile],
+            )
 
     choice = choose(db, max_profiles=4)
 
@@ -136,20 +138,21 @@ def test_clocks_of_devices_are_aligned_by_their_calls() -> None:
         """,
         kinds={"R": "communication"},
     )
-    for profile in (0, 1):
-        for sequence in range(3):
-            insert(
-                db,
-                "collective",
-                profile_id=profile,
-                collective_id=sequence,
-                kernel_id=sequence + 1,
-                op="allreduce",
-                group_id="g",
-                sequence=sequence,
-                ts_ns=3 + 5 * sequence + 2 * profile,
-                dur_ns=4,
-            )
+    with together(db):
+        for profile in (0, 1):
+            for sequence in range(3):
+                insert(
+                    db,
+                    "collective",
+                    profile_id=profile,
+                    collective_id=sequence,
+                    kernel_id=sequence + 1,
+                    op="allreduce",
+                    group_id="g",
+                    sequence=sequence,
+                    ts_ns=3 + 5 * sequence + 2 * profile,
+                    dur_ns=4,
+                )
 
     replay = replay_of(db)
 
@@ -170,8 +173,11 @@ def test_few_steps_are_said(steps: int, expected: str | None) -> None:
 def test_profiles_that_meet_are_one_job() -> None:
     db = run_of({profile: [10, 10] for profile in range(5)})
     db.execute("update profile set rank = null")
-    for profile, group in ((1, "a"), (3, "a"), (3, "b"), (4, "b")):
-        insert(db, "collective", profile_id=profile, collective_id=0, op="allreduce", group_id=group, ts_ns=0, dur_ns=1)
+    with together(db):
+        for profile, group in ((1, "a"), (3, "a"), (3, "b"), (4, "b")):
+            insert(
+                db, "collective", profile_id=profile, collective_id=0, op="allreduce", group_id=group, ts_ns=0, dur_ns=1
+            )
 
     assert jobs(db) == ((1, 3, 4), (0,), (2,))
     assert [window.profile_id for window in choose(db).windows] == [1, 3, 4]
@@ -195,8 +201,9 @@ def test_of_a_job_known_by_summaries_the_profiles_with_tables_are_replayed(tmp_p
     # Profiles 0 to 2 are known by their summaries: without collectives they look like a job of their own.
     db = timeline("r3 step |11112222|\nr3 s1 |AA..AA..|\nr4 step |11112222|\nr4 s1 |AAA.AAA.|")
     db.execute("delete from profile")
-    for rank in range(5):
-        insert(db, "profile", profile_id=rank, rank=rank, device_kind="npu", host="h", format="text")
+    with together(db):
+        for rank in range(5):
+            insert(db, "profile", profile_id=rank, rank=rank, device_kind="npu", host="h", format="text")
     for rank in (3, 4):
         insert(db, "collective", profile_id=rank, rank=rank, collective_id=0, op="allreduce", name="c", group_id="g",
                sequence=0, ts_ns=1, dur_ns=1)  # fmt: skip

@@ -3,7 +3,7 @@ from __future__ import annotations
 from ascend_sn.replay import Bound, Edit, Gain, Replay, Scale, SetDur, TimeClass, Transform, Where, straggler_normalised
 from ascend_sn.replay.graph import NodeKind, Residual
 from ascend_sn.replay.prices import replayed_ns
-from tests.timeline import insert, timeline
+from tests.timeline import insert, timeline, together
 from tests.unit.replay.drawings import launch, meet, node_of, replay_of, step_after, stretched
 
 # A14's hand trace with what leads to it: rank 0 waits 14, both move bytes for 6.
@@ -122,10 +122,11 @@ def through_absent(*, members_known: bool = True) -> Replay:
                kind="event")  # fmt: skip
     ((of_r,), (of_s,)) = db.execute("select group_id from collective order by profile_id").fetchall()
     db.execute("delete from comm_group_member")
-    for profile, group in ((0, of_r), (1, of_s)):
-        for place, rank in enumerate((profile, 2)):
-            insert(db, "comm_group_member", profile_id=profile, rank=profile, group_id=group, group_rank=place,
-                   group_size=2, size_is_exact=True, member_rank=rank if members_known else None)  # fmt: skip
+    with together(db):
+        for profile, group in ((0, of_r), (1, of_s)):
+            for place, rank in enumerate((profile, 2)):
+                insert(db, "comm_group_member", profile_id=profile, rank=profile, group_id=group, group_rank=place,
+                       group_size=2, size_is_exact=True, member_rank=rank if members_known else None)  # fmt: skip
     return replay_of(db)
 
 

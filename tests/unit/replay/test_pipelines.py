@@ -16,7 +16,7 @@ from ascend_sn.replay import (
     syncs_removed,
 )
 from ascend_sn.replay.graph import NodeKind, Residual
-from tests.timeline import insert, timeline
+from tests.timeline import insert, timeline, together
 from tests.unit.replay.drawings import exchange, launch, meet, node_of, replay_of, step_after, stretched, wait
 
 KINDS = dict.fromkeys("STRVMN", "communication")
@@ -201,17 +201,18 @@ def four_ranks(stages: dict[int, int]) -> Replay:
     meet(db, "M", profiles=(0, 1, 2, 3), group_size=4)
     for rank in range(4):
         wait(db, {"M": "A"}, profile=rank)
-    for rank, stage in stages.items():
-        insert(
-            db,
-            "comm_group_member",
-            profile_id=rank,
-            group_id=f"pipeline {rank % 2}",
-            kind="pp",
-            group_rank=stage,
-            group_size=2,
-            member_rank=rank,
-        )
+    with together(db):
+        for rank, stage in stages.items():
+            insert(
+                db,
+                "comm_group_member",
+                profile_id=rank,
+                group_id=f"pipeline {rank % 2}",
+                kind="pp",
+                group_rank=stage,
+                group_size=2,
+                member_rank=rank,
+            )
     return replay_of(db)
 
 

@@ -34,7 +34,7 @@ from ascend_sn.replay import (
     syncs_removed,
 )
 from ascend_sn.replay.communication_transforms import alpha_beta
-from tests.timeline import insert, timeline
+from tests.timeline import insert, timeline, together
 from tests.unit.replay.drawings import launch, meet, node_of, replay_of, step_after, wait
 
 
@@ -175,22 +175,25 @@ def test_a_fit_needs_three_sizes_of_a_range_of_four(sizes: list[int], fits: bool
 def host_bound() -> Replay:
     """Two operators of 20 of which 4 are the launch; the device follows each with 10."""
     db = timeline(f"r0 step |{'1' * 50}|\n r0 host |{'f' * 20}{chr(39)}{'f' * 19}{'.' * 10}|\n r0 s1 |{'.' * 50}|")
-    for kernel, (called, start) in enumerate(((14, 20), (34, 40))):
-        insert(db, "host_call", host_call_id=kernel, thread="host", level="node", name="launch", ts_ns=called, dur_ns=4)
-        insert(
-            db,
-            "kernel",
-            kernel_id=kernel,
-            device_id=0,
-            stream="1",
-            name="A",
-            kind="compute",
-            ts_ns=start,
-            dur_ns=10,
-            host_call_id=kernel,
-            operator_id=kernel,
-            step_id=0,
-        )
+    with together(db):
+        for kernel, (called, start) in enumerate(((14, 20), (34, 40))):
+            insert(
+                db, "host_call", host_call_id=kernel, thread="host", level="node", name="launch", ts_ns=called, dur_ns=4
+            )
+            insert(
+                db,
+                "kernel",
+                kernel_id=kernel,
+                device_id=0,
+                stream="1",
+                name="A",
+                kind="compute",
+                ts_ns=start,
+                dur_ns=10,
+                host_call_id=kernel,
+                operator_id=kernel,
+                step_id=0,
+            )
     insert(
         db, "host_call", host_call_id=2, thread="host", level="acl", name="aclrtSynchronizeDevice", ts_ns=40, dur_ns=10
     )
@@ -287,8 +290,9 @@ def test_w13_costs_the_second_forward_pass() -> None:
 def test_w13_frees_what_the_forward_pass_holds_at_the_peak() -> None:
     db = with_modules()
     events = [("alloc", 100, "a"), ("alloc", 40, "b"), ("free", 40, "b"), ("alloc", 60, "c")]
-    for at, (kind, size, address) in enumerate(events):
-        insert(db, "memory_event", ts_ns=at, kind=kind, size_bytes=size, address=address, operator_id=0)
+    with together(db):
+        for at, (kind, size, address) in enumerate(events):
+            insert(db, "memory_event", ts_ns=at, kind=kind, size_bytes=size, address=address, operator_id=0)
     insert(db, "memory_event", ts_ns=9, kind="alloc", size_bytes=10, address="d")
     replay = replay_of(db)
 

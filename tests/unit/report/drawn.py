@@ -13,7 +13,7 @@ from ascend_sn.report.documents.run import Document
 from ascend_sn.report.words.language import Code, Language
 from ascend_sn.store import Run
 from ascend_sn.store.input import Input
-from tests.timeline import empty_tables, insert, timeline
+from tests.timeline import empty_tables, insert, timeline, together
 
 __all__ = ["DrawnRun", "add_rank", "drawn_document", "nothing", "two_ranks"]
 
@@ -71,16 +71,18 @@ def two_ranks() -> DrawnRun:
         insert(db, "comm_group_member", profile_id=rank, rank=rank, group_id="g", group_rank=rank, group_size=8,
                size_is_exact=False, member_rank=rank)  # fmt: skip
     kernels = db.sql("select profile_id, kernel_id, ts_ns, dur_ns from kernel where kind = 'communication'").fetchall()
-    for number, (profile, kernel, ts, dur) in enumerate(kernels):
-        insert(db, "collective", profile_id=profile, rank=profile, collective_id=number, kernel_id=kernel,
-               op="allreduce", name="hcom_allReduce_", group_id="g", sequence=number, size_bytes=1_000_000,
-               ts_ns=ts, dur_ns=dur, transit_ns=1, wait_ns=0, idle_ns=dur - 1, method="recorded")  # fmt: skip
-        insert(db, "link", profile_id=profile, rank=profile, group_id="g", src_rank=profile, dst_rank=1 - profile,
-               rank_scope="global", transport="HCCS", size_bytes=1_000_000, dur_ns=1_000_000)  # fmt: skip
-    for rank in (0, 1):
-        for at in range(10):
-            insert(db, "memory_sample", profile_id=rank, rank=rank, ts_ns=at * 2, component="PTA",
-                   allocated_bytes=(1 + at % 5) << 28, reserved_bytes=6 << 28)  # fmt: skip
+    with together(db):
+        for number, (profile, kernel, ts, dur) in enumerate(kernels):
+            insert(db, "collective", profile_id=profile, rank=profile, collective_id=number, kernel_id=kernel,
+                   op="allreduce", name="hcom_allReduce_", group_id="g", sequence=number, size_bytes=1_000_000,
+                   ts_ns=ts, dur_ns=dur, transit_ns=1, wait_ns=0, idle_ns=dur - 1, method="recorded")  # fmt: skip
+            insert(db, "link", profile_id=profile, rank=profile, group_id="g", src_rank=profile, dst_rank=1 - profile,
+                   rank_scope="global", transport="HCCS", size_bytes=1_000_000, dur_ns=1_000_000)  # fmt: skip
+    with together(db):
+        for rank in (0, 1):
+            for at in range(10):
+                insert(db, "memory_sample", profile_id=rank, rank=rank, ts_ns=at * 2, component="PTA",
+                       allocated_bytes=(1 + at % 5) << 28, reserved_bytes=6 << 28)  # fmt: skip
     return DrawnRun(db)
 
 

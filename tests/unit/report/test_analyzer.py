@@ -13,7 +13,7 @@ from ascend_sn.errors import InputError, UnknownNameError
 from ascend_sn.report.analyzer import AnalysisReport, report_of
 from ascend_sn.report.words.language import Language
 from ascend_sn.store import Run
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.analysis.rows import collective, group, profile
 from tests.unit.report.drawn import DrawnRun, nothing, two_ranks
 
@@ -30,9 +30,12 @@ def test_a_pair_answers_by_name_and_by_attribute() -> None:
     profile(db, 0, device_name="Ascend910B3")
     insert(db, "link", rank=0, group_id="g", src_rank=0, dst_rank=1, rank_scope="global", transport="HCCS",
            size_bytes=1_400, dur_ns=100)  # fmt: skip
-    for number, dur in enumerate((6_000_000, 8_000_000)):
-        insert(db, "collective", rank=0, collective_id=number, op="allreduce", group_id="g", ts_ns=0, dur_ns=dur)
-        insert(db, "comm_task", rank=0, collective_id=number, name="Notify_Wait", src_rank=0, dst_rank=1, dur_ns=dur)
+    with together(db):
+        for number, dur in enumerate((6_000_000, 8_000_000)):
+            insert(db, "collective", rank=0, collective_id=number, op="allreduce", group_id="g", ts_ns=0, dur_ns=dur)
+            insert(
+                db, "comm_task", rank=0, collective_id=number, name="Notify_Wait", src_rank=0, dst_rank=1, dur_ns=dur
+            )
 
     pairs = analysed(DrawnRun(db)).comm_pairs
 

@@ -18,7 +18,7 @@ from ascend_sn.report.chrome_trace.export import Window, chrome_trace
 from ascend_sn.report.chrome_trace.lanes import Nesting
 from ascend_sn.store import Run
 from tests.shared_data import requires_shared, shared_path
-from tests.timeline import empty_tables, insert, timeline
+from tests.timeline import empty_tables, insert, timeline, together
 
 CATEGORIES = {
     "step": "steps",
@@ -101,8 +101,11 @@ def test_only_the_chosen_steps_and_ranks() -> None:
 def test_times_are_exact_beyond_the_precision_of_a_double() -> None:
     db = empty_tables()
     insert(db, "profile", profile_id=0, rank=0, format="drawing", source="r0", device_kind="npu")
-    for number, ts_ns in enumerate((1736408883573887921, 1736408883573887922, 1736408999999999999)):
-        insert(db, "kernel", profile_id=0, rank=0, kernel_id=number, name="K", kind="compute", ts_ns=ts_ns, dur_ns=1)
+    with together(db):
+        for number, ts_ns in enumerate((1736408883573887921, 1736408883573887922, 1736408999999999999)):
+            insert(
+                db, "kernel", profile_id=0, rank=0, kernel_id=number, name="K", kind="compute", ts_ns=ts_ns, dur_ns=1
+            )
 
     trace = exported(db)
 
@@ -117,18 +120,19 @@ def test_times_are_exact_beyond_the_precision_of_a_double() -> None:
 def test_slices_that_cross_get_rows_of_their_own() -> None:
     db = empty_tables()
     insert(db, "profile", profile_id=0, rank=0, format="drawing", source="r0", device_kind="npu")
-    for number, (start, dur) in enumerate([(0, 10), (5, 10), (6, 2), (12, 9), (20, 1)]):
-        insert(
-            db,
-            "operator",
-            profile_id=0,
-            rank=0,
-            operator_id=number,
-            thread="t",
-            name=str(number),
-            ts_ns=start,
-            dur_ns=dur,
-        )
+    with together(db):
+        for number, (start, dur) in enumerate([(0, 10), (5, 10), (6, 2), (12, 9), (20, 1)]):
+            insert(
+                db,
+                "operator",
+                profile_id=0,
+                rank=0,
+                operator_id=number,
+                thread="t",
+                name=str(number),
+                ts_ns=start,
+                dur_ns=dur,
+            )
 
     trace = exported(db)
 
@@ -142,8 +146,9 @@ def test_slices_that_cross_get_rows_of_their_own() -> None:
 def test_requests_inside_of_each_other_get_rows_of_their_own() -> None:
     db = empty_tables()
     insert(db, "profile", rank=0, source="r0")
-    for key, (start, dur) in enumerate(((0, 10), (2, 3))):
-        insert(db, "span", span_id=key, name="served", domain="request", ts_ns=start, dur_ns=dur)
+    with together(db):
+        for key, (start, dur) in enumerate(((0, 10), (2, 3))):
+            insert(db, "span", span_id=key, name="served", domain="request", ts_ns=start, dur_ns=dur)
 
     trace = exported(db)
 

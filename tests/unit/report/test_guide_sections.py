@@ -17,7 +17,7 @@ from ascend_sn.report.markdown.run import markdown_text
 from ascend_sn.report.terminal.run import write_screen
 from ascend_sn.report.terminal.wrapping import cell_width
 from ascend_sn.report.words.language import CODES, Code, Language
-from tests.timeline import insert, timeline
+from tests.timeline import insert, timeline, together
 from tests.unit.analysis.traces import Row, collective, database, kernel, numbered, operator, step
 from tests.unit.report.drawn import DrawnRun, two_ranks
 
@@ -240,9 +240,10 @@ def allocations() -> DrawnRun:
     db = timeline("r0 s1 |A|")
     placed = [(10, "a", 4, "1"), (20, "b", 2, "2"), (30, "a", -4, "1"), (40, "a", 5, "3"), (50, "c", 5, "4"),
               (60, "b", -2, "2")]  # fmt: skip
-    for moment, name, size, address in placed:
-        insert(db, "memory_event", rank=0, ts_ns=moment, kind="alloc" if size > 0 else "free", size_bytes=abs(size),
-               address=address, device="npu:0", operator_name=name)  # fmt: skip
+    with together(db):
+        for moment, name, size, address in placed:
+            insert(db, "memory_event", rank=0, ts_ns=moment, kind="alloc" if size > 0 else "free", size_bytes=abs(size),
+                   address=address, device="npu:0", operator_name=name)  # fmt: skip
     return DrawnRun(db)
 
 

@@ -6,7 +6,7 @@ from ascend_sn.report.assemble.run import assemble
 from ascend_sn.report.documents.timeline import StepTimeline
 from ascend_sn.report.html.timeline import lanes_table, packed_timeline, timeline_note
 from ascend_sn.report.words.language import Language
-from tests.timeline import insert, timeline
+from tests.timeline import insert, timeline, together
 from tests.unit.report.drawn import DrawnRun, nothing, two_ranks
 
 ENGLISH = Language.load("en")
@@ -80,9 +80,10 @@ def test_short_slices_are_merged_and_counted() -> None:
     db = timeline("r0 step |1|\nr0 s9 |A|")
     db.execute("update step set dur_ns = 1000000")
     db.execute("update kernel set dur_ns = 300000, ts_ns = 500000")
-    for number in range(100):  # all within the first 1/1500 of the step, one ns busy and one free
-        insert(db, "kernel", profile_id=0, rank=0, kernel_id=10 + number, stream="9", name=f"k{number}",
-               kind="compute", ts_ns=2 * number, dur_ns=1)  # fmt: skip
+    with together(db):
+        for number in range(100):  # all within the first 1/1500 of the step, one ns busy and one free
+            insert(db, "kernel", profile_id=0, rank=0, kernel_id=10 + number, stream="9", name=f"k{number}",
+                   kind="compute", ts_ns=2 * number, dur_ns=1)  # fmt: skip
 
     (lane,) = timeline_of(DrawnRun(db)).lanes
 

@@ -19,7 +19,7 @@ from ascend_sn.store.run import Run
 from ascend_sn.store.timeline import timeline_of
 from ascend_sn.store.timeline_build import ClassLane, build_timeline
 from ascend_sn.store.timeline_files import NO_KEY, NO_PLACE, TimelineFiles, Track
-from tests.timeline import empty_tables, insert, timeline
+from tests.timeline import empty_tables, insert, timeline, together
 from tests.unit.report.drawn import DrawnRun
 
 Row = tuple[int, int, int, str, str, int]
@@ -117,8 +117,9 @@ def test_nested_operators_lie_at_their_depth_with_their_self_time(tmp_path: Path
     # |..D.....|
     db = empty_tables()
     insert(db, "profile", rank=0, source="r0")
-    for key, (name, start, end) in enumerate((("A", 0, 8), ("B", 1, 4), ("D", 2, 3), ("C", 5, 7))):
-        insert(db, "operator", operator_id=key, thread="7", name=name, ts_ns=start, dur_ns=end - start)
+    with together(db):
+        for key, (name, start, end) in enumerate((("A", 0, 8), ("B", 1, 4), ("D", 2, 3), ("C", 5, 7))):
+            insert(db, "operator", operator_id=key, thread="7", name=name, ts_ns=start, dur_ns=end - start)
 
     files = made(db, tmp_path)
 
@@ -135,9 +136,10 @@ def test_nested_operators_lie_at_their_depth_with_their_self_time(tmp_path: Path
 def test_curves_hold_their_values_and_the_highest_of_each_group(tmp_path: Path) -> None:
     db = empty_tables()
     insert(db, "profile", rank=0, source="r0")
-    for at in range(40):
-        insert(db, "counter", name="HBM 0/Read", unit="bytes/s", ts_ns=10 * at, value=float(at % 17))
-        insert(db, "memory_sample", component="PTA", ts_ns=10 * at, allocated_bytes=at, reserved_bytes=100 + at)
+    with together(db):
+        for at in range(40):
+            insert(db, "counter", name="HBM 0/Read", unit="bytes/s", ts_ns=10 * at, value=float(at % 17))
+            insert(db, "memory_sample", component="PTA", ts_ns=10 * at, allocated_bytes=at, reserved_bytes=100 + at)
     insert(db, "metric", name="loss", ts_ns=5, value=0.5)
 
     files = made(db, tmp_path)
@@ -259,9 +261,10 @@ drawn = st.lists(
 def test_no_slice_is_lost_and_none_crosses_another_of_its_row(rows: list[tuple[int, int, int, str]]) -> None:
     db = empty_tables()
     insert(db, "profile", rank=0, source="r0")
-    for key, (thread, ts, dur, name) in enumerate(rows):
-        insert(db, "operator", operator_id=key, thread=str(thread), name=name, ts_ns=ts, dur_ns=dur)
-        insert(db, "kernel", kernel_id=key, stream=str(thread), name=name, kind="compute", ts_ns=ts, dur_ns=dur)
+    with together(db):
+        for key, (thread, ts, dur, name) in enumerate(rows):
+            insert(db, "operator", operator_id=key, thread=str(thread), name=name, ts_ns=ts, dur_ns=dur)
+            insert(db, "kernel", kernel_id=key, stream=str(thread), name=name, kind="compute", ts_ns=ts, dur_ns=dur)
     with TemporaryDirectory() as folder:
         files = made(db, Path(folder) / "timeline")
         arrays, origin = files.arrays(0), files.profiles[0].origin_ns
@@ -316,9 +319,10 @@ def test_requests_lie_in_as_few_rows_as_needed_and_their_phases_by_name(tmp_path
     # r3 |..CCCCCCCCCC|
     db = empty_tables()
     insert(db, "profile", rank=0, source="r0")
-    for key, (name, start, end) in enumerate((("A", 0, 8), ("B", 1, 4), ("C", 2, 12), ("D", 5, 10))):
-        thread = "7" if name in "AB" else "8"
-        insert(db, "span", span_id=key, name=name, domain="request", thread=thread, ts_ns=start, dur_ns=end - start)
+    with together(db):
+        for key, (name, start, end) in enumerate((("A", 0, 8), ("B", 1, 4), ("C", 2, 12), ("D", 5, 10))):
+            thread = "7" if name in "AB" else "8"
+            insert(db, "span", span_id=key, name=name, domain="request", thread=thread, ts_ns=start, dur_ns=end - start)
     for key, name, start, end in ((4, "Prefill", 0, 3), (5, "Prefill", 2, 4), (6, "warm", 4, 5)):
         insert(db, "span", span_id=key, name=name, domain="request phase", ts_ns=start, dur_ns=end - start)
     insert(db, "span", span_id=7, name="mark", domain="user", thread="7", ts_ns=1, dur_ns=1)

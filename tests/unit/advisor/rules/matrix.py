@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from duckdb import DuckDBPyConnection
 
-from tests.timeline import insert, timeline
+from tests.timeline import insert, timeline, together
 
 __all__ = ["measured", "product", "step_of"]
 
@@ -39,5 +39,6 @@ def product(
 
 def measured(db: DuckDBPyConnection, kernel_id: int, ratios: Mapping[str, float]) -> None:
     """Insert ratios of the hardware for a kernel."""
-    for metric, value in ratios.items():
-        insert(db, "kernel_metric", rank=0, kernel_id=kernel_id, metric=metric, value=value)
+    with together(db):
+        for metric, value in ratios.items():
+            insert(db, "kernel_metric", rank=0, kernel_id=kernel_id, metric=metric, value=value)

@@ -6,7 +6,7 @@ import pytest
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.advisor.rules.affinity_calls import _older
-from tests.timeline import insert, timeline
+from tests.timeline import insert, timeline, together
 from tests.unit.advisor.advised import advised, found, suppressed
 
 
@@ -14,13 +14,41 @@ def sequence(*names: str, each_ns: int = 10, phase: str = "forward", step_ns: in
     """A step of operators, each with one elementwise kernel of the same size, one after another."""
     db = timeline("r0 step |5|")
     db.execute("update step set dur_ns = ?", [len(names) * each_ns if step_ns is None else step_ns])
-    for number, name in enumerate(names):
-        insert(db, "operator", rank=0, operator_id=number, thread="host", name=name, ts_ns=number, dur_ns=1, self_ns=1,
-               depth=0, phase=phase)  # fmt: skip
-        kind = "MatMul" if "matmul" in name else name.removeprefix("aten::")
-        insert(db, "kernel", rank=0, kernel_id=number, device_id=0, stream="1", name=kind, op_type=kind, kind="compute",
-               ts_ns=number * each_ns, dur_ns=each_ns, step_id=0, operator_id=number, input_shapes="64,64",
-               input_dtypes="FLOAT", output_shapes="64,64", output_dtypes="FLOAT")  # fmt: skip
+    with together(db):
+        for number, name in enumerate(names):
+            insert(
+                db,
+                "operator",
+                rank=0,
+                operator_id=number,
+                thread="host",
+                name=name,
+                ts_ns=number,
+                dur_ns=1,
+                self_ns=1,
+                depth=0,
+                phase=phase,
+            )
+            kind = "MatMul" if "matmul" in name else name.removeprefix("aten::")
+            insert(
+                db,
+                "kernel",
+                rank=0,
+                kernel_id=number,
+                device_id=0,
+                stream="1",
+                name=kind,
+                op_type=kind,
+                kind="compute",
+                ts_ns=number * each_ns,
+                dur_ns=each_ns,
+                step_id=0,
+                operator_id=number,
+                input_shapes="64,64",
+                input_dtypes="FLOAT",
+                output_shapes="64,64",
+                output_dtypes="FLOAT",
+            )
     insert(db, "host_call", rank=0, host_call_id=0, thread="host", level="acl", name="aclrtSynchronizeDevice",
            ts_ns=len(names), dur_ns=len(names) * each_ns - len(names))  # fmt: skip
     return db

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection
 
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.advisor.advised import advised, found, suppressed
 from tests.unit.report.drawn import add_rank
 
@@ -19,21 +19,40 @@ def training(
     """Six steps: the host calls the allocator, then launches; the device computes from there to the end of the step."""
     db = empty_tables()
     add_rank(db, 0)
-    for step in range(6):
-        begin, call_ns = step * STEP, allocator_ns if step % every == 0 else 0
-        insert(db, "step", rank=0, step_id=step, step=step, ts_ns=begin, dur_ns=STEP, origin="mark")
-        if call_ns:
-            insert(db, "host_call", rank=0, host_call_id=3 * step, thread="main", level="acl", name=name, ts_ns=begin,
-                   dur_ns=call_ns)  # fmt: skip
-        insert(db, "host_call", rank=0, host_call_id=3 * step + 1, thread="main", level="node", name="launch",
-               ts_ns=begin + call_ns, dur_ns=1000)  # fmt: skip
-        insert(db, "host_call", rank=0, host_call_id=3 * step + 2, thread="main", level="acl",
-               name="aclrtSynchronizeDevice", ts_ns=begin + call_ns + 1000, dur_ns=STEP - call_ns - 1000)  # fmt: skip
-        insert(db, "kernel", rank=0, kernel_id=step, device_id=0, stream="1", name="MatMul", kind="compute",
-               ts_ns=begin + call_ns + 1000, dur_ns=STEP - call_ns - 1000, step_id=step,
-               host_call_id=3 * step + 1)  # fmt: skip
-        insert(db, "memory_sample", rank=0, ts_ns=begin, component="PTA", allocated_bytes=allocated_mib * MIB,
-               reserved_bytes=reserved_mib * MIB)  # fmt: skip
+    with together(db):
+        for step in range(6):
+            begin, call_ns = step * STEP, allocator_ns if step % every == 0 else 0
+            insert(db, "step", rank=0, step_id=step, step=step, ts_ns=begin, dur_ns=STEP, origin="mark")
+            if call_ns:
+                insert(
+                    db,
+                    "host_call",
+                    rank=0,
+                    host_call_id=3 * step,
+                    thread="main",
+                    level="acl",
+                    name=name,
+                    ts_ns=begin,
+                    dur_ns=call_ns,
+                )
+            insert(db, "host_call", rank=0, host_call_id=3 * step + 1, thread="main", level="node", name="launch",
+                   ts_ns=begin + call_ns, dur_ns=1000)  # fmt: skip
+            insert(
+                db,
+                "host_call",
+                rank=0,
+                host_call_id=3 * step + 2,
+                thread="main",
+                level="acl",
+                name="aclrtSynchronizeDevice",
+                ts_ns=begin + call_ns + 1000,
+                dur_ns=STEP - call_ns - 1000,
+            )
+            insert(db, "kernel", rank=0, kernel_id=step, device_id=0, stream="1", name="MatMul", kind="compute",
+                   ts_ns=begin + call_ns + 1000, dur_ns=STEP - call_ns - 1000, step_id=step,
+                   host_call_id=3 * step + 1)  # fmt: skip
+            insert(db, "memory_sample", rank=0, ts_ns=begin, component="PTA", allocated_bytes=allocated_mib * MIB,
+                   reserved_bytes=reserved_mib * MIB)  # fmt: skip
     return db
 
 
@@ -90,9 +109,20 @@ def test_a_request_that_failed_beside_enough_free_memory_proves_it() -> None:
     db.execute("delete from memory_sample")
     events = [("segment_alloc", 0, 100), ("segment_alloc", 1000, 100), ("alloc", 0, 50), ("alloc", 1000, 50),
               ("oom", None, 80)]  # fmt: skip
-    for at, (kind, address, size) in enumerate(events):
-        insert(db, "memory_event", rank=0, ts_ns=at, kind=kind, size_bytes=size, device="NPU:0",
-               address=None if address is None else str(address), allocated_bytes=100, reserved_bytes=200)  # fmt: skip
+    with together(db):
+        for at, (kind, address, size) in enumerate(events):
+            insert(
+                db,
+                "memory_event",
+                rank=0,
+                ts_ns=at,
+                kind=kind,
+                size_bytes=size,
+                device="NPU:0",
+                address=None if address is None else str(address),
+                allocated_bytes=100,
+                reserved_bytes=200,
+            )
 
     finding = found(db, "R-MEM-3")
 

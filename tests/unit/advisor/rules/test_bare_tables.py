@@ -6,7 +6,7 @@ import pytest
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.advisor import rules
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, insert_all
 from tests.unit.advisor.advised import advised
 
 CODES = [code for code in rules.CODES if code.startswith(("R-HOST", "R-OP", "R-FREQ"))]
@@ -17,13 +17,20 @@ def bare(step_ns: int, *, kernels: int = 60, named: bool = False) -> DuckDBPyCon
     db = empty_tables()
     insert(db, "profile", rank=None, format="drawing", device_kind="npu")
     insert(db, "step", step_id=0, ts_ns=0, dur_ns=step_ns, origin="mark")
-    for number in range(kernels):
-        insert(db, "operator", operator_id=number, thread="t", ts_ns=number, dur_ns=1, self_ns=1, depth=0,
-               name="aten::item" if named else None, phase="optimizer")  # fmt: skip
-        name = ("launch", "gc", "aclopCompile", "aclrtSynchronizeDevice")[number % 4] if named else None
-        insert(db, "host_call", host_call_id=number, thread="t", name=name, ts_ns=number, dur_ns=1)
-        insert(db, "kernel", kernel_id=number, kind="compute", ts_ns=number, dur_ns=number % 3, operator_id=number,
-               host_call_id=number, step_id=0)  # fmt: skip
+    numbers = range(kernels)
+    calls = ("launch", "gc", "aclopCompile", "aclrtSynchronizeDevice") if named else (None,)
+    operator = {"thread": "t", "dur_ns": 1, "self_ns": 1, "depth": 0, "phase": "optimizer",
+                "name": "aten::item" if named else None}  # fmt: skip
+    insert_all(db, "operator", [{**operator, "operator_id": one, "ts_ns": one} for one in numbers])
+    insert_all(db, "host_call", [
+        {"host_call_id": one, "thread": "t", "name": calls[one % len(calls)], "ts_ns": one, "dur_ns": 1}
+        for one in numbers
+    ])  # fmt: skip
+    insert_all(db, "kernel", [
+        {"kernel_id": one, "kind": "compute", "ts_ns": one, "dur_ns": one % 3, "operator_id": one,
+         "host_call_id": one, "step_id": 0}
+        for one in numbers
+    ])  # fmt: skip
     return db
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.timeline import empty_tables, insert, timeline
+from tests.timeline import empty_tables, insert, timeline, together
 from tests.unit.advisor.advised import advised, found
 from tests.unit.report.drawn import add_rank
 
@@ -12,9 +12,10 @@ from tests.unit.report.drawn import add_rank
 def test_launches_without_device_records_are_critical() -> None:
     db = empty_tables()
     add_rank(db, 0)
-    for number in range(15):
-        insert(db, "host_call", rank=0, host_call_id=number, thread="main", name="aclrtLaunchKernel", ts_ns=number,
-               dur_ns=1)  # fmt: skip
+    with together(db):
+        for number in range(15):
+            insert(db, "host_call", rank=0, host_call_id=number, thread="main", name="aclrtLaunchKernel", ts_ns=number,
+                   dur_ns=1)  # fmt: skip
 
     finding = found(db, "R-PROF-1")
 

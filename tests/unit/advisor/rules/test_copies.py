@@ -6,7 +6,7 @@ import pytest
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.model.trace_schema import HOST_MEMORY_METRIC
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.advisor.advised import advised, found, suppressed
 from tests.unit.report.drawn import add_rank
 
@@ -26,20 +26,45 @@ def copying(
     """Six steps of 1 ms: copies, then compute to the end; or computing all the time."""
     db = empty_tables()
     add_rank(db, 0)
-    for step in range(6):
-        begin = step * STEP
-        insert(db, "step", rank=0, step_id=step, step=step, ts_ns=begin, dur_ns=STEP, origin="mark")
-        if call is not None:
-            insert(db, "host_call", rank=0, host_call_id=step, thread="main", level="acl", name=call, ts_ns=begin,
-                   dur_ns=copy_ns)  # fmt: skip
-        each = copy_ns // pieces
-        for piece in range(pieces):
-            insert(db, "kernel", rank=0, kernel_id=100 * step + piece, device_id=0, name=name, kind="copy",
-                   stream="2" if overlapped else "1", copy_direction=direction, ts_ns=begin + piece * each, dur_ns=each,
-                   size_bytes=each, step_id=step, host_call_id=None if call is None else step)  # fmt: skip
-        start = 0 if overlapped else copy_ns
-        insert(db, "kernel", rank=0, kernel_id=100 * step + 99, device_id=0, stream="1", name="MatMul", kind="compute",
-               ts_ns=begin + start, dur_ns=STEP - start, step_id=step)  # fmt: skip
+    with together(db):
+        for step in range(6):
+            begin = step * STEP
+            insert(db, "step", rank=0, step_id=step, step=step, ts_ns=begin, dur_ns=STEP, origin="mark")
+            if call is not None:
+                insert(db, "host_call", rank=0, host_call_id=step, thread="main", level="acl", name=call, ts_ns=begin,
+                       dur_ns=copy_ns)  # fmt: skip
+            each = copy_ns // pieces
+            for piece in range(pieces):
+                insert(
+                    db,
+                    "kernel",
+                    rank=0,
+                    kernel_id=100 * step + piece,
+                    device_id=0,
+                    name=name,
+                    kind="copy",
+                    stream="2" if overlapped else "1",
+                    copy_direction=direction,
+                    ts_ns=begin + piece * each,
+                    dur_ns=each,
+                    size_bytes=each,
+                    step_id=step,
+                    host_call_id=None if call is None else step,
+                )
+            start = 0 if overlapped else copy_ns
+            insert(
+                db,
+                "kernel",
+                rank=0,
+                kernel_id=100 * step + 99,
+                device_id=0,
+                stream="1",
+                name="MatMul",
+                kind="compute",
+                ts_ns=begin + start,
+                dur_ns=STEP - start,
+                step_id=step,
+            )
     return db
 
 

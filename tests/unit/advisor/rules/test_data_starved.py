@@ -9,7 +9,7 @@ from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.surroundings import Surroundings, surroundings
 from ascend_sn.model.trace_schema import CORES_METRIC, SHARED_MEMORY_METRIC, WORKERS_METRIC
 from ascend_sn.report.words.language import Language
-from tests.timeline import empty_tables, insert, timeline
+from tests.timeline import empty_tables, insert, timeline, together
 from tests.unit.advisor.advised import advised, found, suppressed
 from tests.unit.report.drawn import DrawnRun, add_rank
 
@@ -20,17 +20,29 @@ def training(data_ns: int, device_from_ns: int, *, step_ns: int = 100 * MS, step
     """Steps that first load data on the host; the device computes from a moment to the end of the step."""
     db = empty_tables()
     add_rank(db, 0)
-    for step in range(steps):
-        begin = step * step_ns
-        insert(db, "step", rank=0, step_id=step, step=step, ts_ns=begin, dur_ns=step_ns, origin="mark")
-        for place, (name, phase, start, end) in enumerate(
-            (("load", "data", 0, data_ns), ("model", "forward", max(data_ns, device_from_ns), step_ns))
-        ):
-            insert(db, "operator", rank=0, operator_id=2 * step + place, thread="main", name=name, ts_ns=begin + start,
-                   dur_ns=end - start, self_ns=end - start, depth=0, phase=phase)  # fmt: skip
-        insert(db, "kernel", rank=0, kernel_id=step, device_id=0, stream="1", name="MatMul", op_type="MatMul",
-               kind="compute", ts_ns=begin + device_from_ns, dur_ns=step_ns - device_from_ns, step_id=step,
-               operator_id=2 * step + 1)  # fmt: skip
+    with together(db):
+        for step in range(steps):
+            begin = step * step_ns
+            insert(db, "step", rank=0, step_id=step, step=step, ts_ns=begin, dur_ns=step_ns, origin="mark")
+            for place, (name, phase, start, end) in enumerate(
+                (("load", "data", 0, data_ns), ("model", "forward", max(data_ns, device_from_ns), step_ns))
+            ):
+                insert(
+                    db,
+                    "operator",
+                    rank=0,
+                    operator_id=2 * step + place,
+                    thread="main",
+                    name=name,
+                    ts_ns=begin + start,
+                    dur_ns=end - start,
+                    self_ns=end - start,
+                    depth=0,
+                    phase=phase,
+                )
+            insert(db, "kernel", rank=0, kernel_id=step, device_id=0, stream="1", name="MatMul", op_type="MatMul",
+                   kind="compute", ts_ns=begin + device_from_ns, dur_ns=step_ns - device_from_ns, step_id=step,
+                   operator_id=2 * step + 1)  # fmt: skip
     return db
 
 
@@ -38,15 +50,17 @@ def logged(data_s: float, *, steps: int = 6) -> DuckDBPyConnection:
     """Steps of 100 ms, busy throughout but for what the program says it waited for data."""
     db = empty_tables()
     add_rank(db, 0)
-    for step in range(steps):
-        insert(db, "step", rank=0, step_id=step, step=step, ts_ns=step * 100 * MS, dur_ns=100 * MS, origin="mark")
-        insert(db, "metric", rank=0, name="data_time", ts_ns=step * 100 * MS + 50 * MS, value=data_s)
+    with together(db):
+        for step in range(steps):
+            insert(db, "step", rank=0, step_id=step, step=step, ts_ns=step * 100 * MS, dur_ns=100 * MS, origin="mark")
+            insert(db, "metric", rank=0, name="data_time", ts_ns=step * 100 * MS + 50 * MS, value=data_s)
     return db
 
 
 def log(db: DuckDBPyConnection, **metrics: float) -> DuckDBPyConnection:
-    for name, value in metrics.items():
-        insert(db, "metric", rank=0, name=name, ts_ns=0, value=value)
+    with together(db):
+        for name, value in metrics.items():
+            insert(db, "metric", rank=0, name=name, ts_ns=0, value=value)
     return db
 
 
@@ -143,10 +157,11 @@ def test_surroundings_that_are_no_numbers_are_not_known(value: float) -> None:
 
 def calls_in_loading(db: DuckDBPyConnection, *calls: tuple[str, int, int], steps: int = 6) -> DuckDBPyConnection:
     """Python calls in the loading of each step: name, begin in it and length; one that begins later is further in."""
-    for step in range(steps):
-        for depth, (name, start_ns, dur_ns) in enumerate(calls):
-            insert(db, "span", rank=0, span_id=10 * step + depth, name=name, thread="main",
-                   ts_ns=step * 100 * MS + start_ns, dur_ns=dur_ns, depth=depth)  # fmt: skip
+    with together(db):
+        for step in range(steps):
+            for depth, (name, start_ns, dur_ns) in enumerate(calls):
+                insert(db, "span", rank=0, span_id=10 * step + depth, name=name, thread="main",
+                       ts_ns=step * 100 * MS + start_ns, dur_ns=dur_ns, depth=depth)  # fmt: skip
     return db
 
 

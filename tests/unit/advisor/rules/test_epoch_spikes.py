@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from duckdb import DuckDBPyConnection
 
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.advisor.advised import advised, found, suppressed
 from tests.unit.report.drawn import add_rank
 
@@ -18,14 +18,15 @@ def epochs(waits: Sequence[int], *, length: int | None = 10) -> DuckDBPyConnecti
     db = empty_tables()
     add_rank(db, 0)
     at = 0
-    for step, wait in enumerate(waits):
-        insert(db, "step", rank=0, step_id=step, step=step, ts_ns=at, dur_ns=(100 + wait) * MS, origin="mark",
-               epoch=None if length is None else step // length)  # fmt: skip
-        insert(db, "operator", rank=0, operator_id=step, thread="main", name="load", ts_ns=at, dur_ns=wait * MS,
-               self_ns=wait * MS, depth=0, phase="data")  # fmt: skip
-        insert(db, "kernel", rank=0, kernel_id=step, device_id=0, stream="1", name="MatMul", kind="compute",
-               ts_ns=at + wait * MS, dur_ns=100 * MS, step_id=step)  # fmt: skip
-        at += (100 + wait) * MS
+    with together(db):
+        for step, wait in enumerate(waits):
+            insert(db, "step", rank=0, step_id=step, step=step, ts_ns=at, dur_ns=(100 + wait) * MS, origin="mark",
+                   epoch=None if length is None else step // length)  # fmt: skip
+            insert(db, "operator", rank=0, operator_id=step, thread="main", name="load", ts_ns=at, dur_ns=wait * MS,
+                   self_ns=wait * MS, depth=0, phase="data")  # fmt: skip
+            insert(db, "kernel", rank=0, kernel_id=step, device_id=0, stream="1", name="MatMul", kind="compute",
+                   ts_ns=at + wait * MS, dur_ns=100 * MS, step_id=step)  # fmt: skip
+            at += (100 + wait) * MS
     return db
 
 

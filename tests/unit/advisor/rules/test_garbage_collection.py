@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection
 
-from tests.timeline import insert, timeline
+from tests.timeline import insert, timeline, together
 from tests.unit.advisor.advised import advised, found
 from tests.unit.replay.drawings import launch
 
@@ -49,11 +49,12 @@ def silent(gap_ms: int) -> DuckDBPyConnection:
     db.execute("delete from kernel")
     length = (gap_ms + 20) * MS
     db.execute("update step set dur_ns = ?", [length])
-    for number, at in enumerate((0, length - 10 * MS)):
-        insert(db, "host_call", rank=0, host_call_id=number, thread="host", level="acl", name="launch", ts_ns=at,
-               dur_ns=MS)  # fmt: skip
-        insert(db, "kernel", rank=0, kernel_id=number, device_id=0, stream="1", name="A", kind="compute",
-               ts_ns=at + MS, dur_ns=9 * MS, step_id=0, host_call_id=number)  # fmt: skip
+    with together(db):
+        for number, at in enumerate((0, length - 10 * MS)):
+            insert(db, "host_call", rank=0, host_call_id=number, thread="host", level="acl", name="launch", ts_ns=at,
+                   dur_ns=MS)  # fmt: skip
+            insert(db, "kernel", rank=0, kernel_id=number, device_id=0, stream="1", name="A", kind="compute",
+                   ts_ns=at + MS, dur_ns=9 * MS, step_id=0, host_call_id=number)  # fmt: skip
     return db
 
 

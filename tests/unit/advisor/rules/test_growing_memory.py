@@ -7,7 +7,7 @@ from collections.abc import Callable
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.model.trace_schema import CAPACITY_METRIC, RESIDENT_COUNTER
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.advisor.advised import advised, found
 from tests.unit.report.drawn import add_rank
 
@@ -18,20 +18,22 @@ STEPS = 100
 
 def steps(db: DuckDBPyConnection) -> None:
     add_rank(db, 0)
-    for step in range(STEPS):
-        insert(db, "step", rank=0, step_id=step, step=step, ts_ns=step * STEP, dur_ns=STEP, origin="mark")
-        insert(db, "kernel", rank=0, kernel_id=step, device_id=0, stream="1", name="A", kind="compute",
-               ts_ns=step * STEP, dur_ns=STEP // 2, step_id=step)  # fmt: skip
+    with together(db):
+        for step in range(STEPS):
+            insert(db, "step", rank=0, step_id=step, step=step, ts_ns=step * STEP, dur_ns=STEP, origin="mark")
+            insert(db, "kernel", rank=0, kernel_id=step, device_id=0, stream="1", name="A", kind="compute",
+                   ts_ns=step * STEP, dur_ns=STEP // 2, step_id=step)  # fmt: skip
 
 
 def curve(floor: Callable[[int], int], *, capacity: int | None = None) -> DuckDBPyConnection:
     """Steps whose memory is at a floor at their begin and 50 MiB above it in the middle."""
     db = empty_tables()
     steps(db)
-    for step in range(STEPS):
-        for offset, above in ((0, 0), (STEP // 2, 50 * MIB), (STEP - 1, 0)):
-            insert(db, "memory_sample", rank=0, ts_ns=step * STEP + offset, component="PTA",
-                   allocated_bytes=floor(step) + above, reserved_bytes=2000 * MIB)  # fmt: skip
+    with together(db):
+        for step in range(STEPS):
+            for offset, above in ((0, 0), (STEP // 2, 50 * MIB), (STEP - 1, 0)):
+                insert(db, "memory_sample", rank=0, ts_ns=step * STEP + offset, component="PTA",
+                       allocated_bytes=floor(step) + above, reserved_bytes=2000 * MIB)  # fmt: skip
     if capacity is not None:
         insert(db, "metric", rank=0, name=CAPACITY_METRIC, ts_ns=0, value=float(capacity))
     return db
@@ -90,10 +92,17 @@ def test_a_steady_floor_is_quiet() -> None:
 def test_the_process_on_the_host_is_told_apart() -> None:
     db = empty_tables()
     steps(db)
-    for step in range(STEPS):
-        insert(
-            db, "counter", rank=0, name=RESIDENT_COUNTER, unit="bytes", ts_ns=step * STEP, value=float(leaking(step))
-        )
+    with together(db):
+        for step in range(STEPS):
+            insert(
+                db,
+                "counter",
+                rank=0,
+                name=RESIDENT_COUNTER,
+                unit="bytes",
+                ts_ns=step * STEP,
+                value=float(leaking(step)),
+            )
 
     finding = found(db, "R-MEM-2")
 
@@ -107,15 +116,26 @@ def test_the_line_that_keeps_blocks_is_named() -> None:
     steps(db)
     insert(db, "stack", rank=0, stack_id=7, frames="torch/x.py(1): f\ntrain.py(12): step\nmain.py(3)")
     level = 0
-    for step in range(STEPS):
-        at = step * STEP
-        for place, (kind, address) in enumerate(
-            (("alloc", f"kept{step}"), ("alloc", "temporary"), ("free", "temporary"))
-        ):
-            level += 4 * MIB if kind == "alloc" else -4 * MIB
-            insert(db, "memory_event", rank=0, ts_ns=at + 10 * place, kind=kind, size_bytes=4 * MIB, address=address,
-                   device="NPU:0", operator_name="aten::empty", stack_id=7,
-                   allocated_bytes=1000 * MIB + level)  # fmt: skip
+    with together(db):
+        for step in range(STEPS):
+            at = step * STEP
+            for place, (kind, address) in enumerate(
+                (("alloc", f"kept{step}"), ("alloc", "temporary"), ("free", "temporary"))
+            ):
+                level += 4 * MIB if kind == "alloc" else -4 * MIB
+                insert(
+                    db,
+                    "memory_event",
+                    rank=0,
+                    ts_ns=at + 10 * place,
+                    kind=kind,
+                    size_bytes=4 * MIB,
+                    address=address,
+                    device="NPU:0",
+                    operator_name="aten::empty",
+                    stack_id=7,
+                    allocated_bytes=1000 * MIB + level,
+                )
 
     finding = found(db, "R-MEM-2")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.advisor.advised import advised, found, suppressed
 from tests.unit.report.drawn import add_rank
 
@@ -18,16 +18,28 @@ def served(parts: Sequence[tuple[int, int, int]]) -> DuckDBPyConnection:
     db = empty_tables()
     add_rank(db, 0)
     at = 0
-    for number, (copy_in, inference, copy_out) in enumerate(parts):
-        total = copy_in + inference + copy_out
-        insert(db, "span", rank=0, span_id=number, name="request", domain="request", thread="main", ts_ns=at,
-               dur_ns=total * US, depth=0)  # fmt: skip
-        for place, (kind, direction, length) in enumerate(
-            (("copy", "h2d", copy_in), ("compute", None, inference), ("copy", "d2h", copy_out))
-        ):
-            insert(db, "kernel", rank=0, kernel_id=3 * number + place, device_id=0, stream="1", name=kind, kind=kind,
-                   copy_direction=direction, ts_ns=at, dur_ns=length * US)  # fmt: skip
-            at += length * US
+    with together(db):
+        for number, (copy_in, inference, copy_out) in enumerate(parts):
+            total = copy_in + inference + copy_out
+            insert(db, "span", rank=0, span_id=number, name="request", domain="request", thread="main", ts_ns=at,
+                   dur_ns=total * US, depth=0)  # fmt: skip
+            for place, (kind, direction, length) in enumerate(
+                (("copy", "h2d", copy_in), ("compute", None, inference), ("copy", "d2h", copy_out))
+            ):
+                insert(
+                    db,
+                    "kernel",
+                    rank=0,
+                    kernel_id=3 * number + place,
+                    device_id=0,
+                    stream="1",
+                    name=kind,
+                    kind=kind,
+                    copy_direction=direction,
+                    ts_ns=at,
+                    dur_ns=length * US,
+                )
+                at += length * US
     return db
 
 
@@ -36,12 +48,13 @@ def swept(latencies: Mapping[int, Sequence[int]]) -> DuckDBPyConnection:
     db = empty_tables()
     add_rank(db, 0)
     at = number = 0
-    for size, runs in latencies.items():
-        for run in runs:
-            insert(db, "span", rank=0, span_id=number, name=f"batch_size={size}", domain="user", thread="main",
-                   ts_ns=at, dur_ns=run * US, depth=0)  # fmt: skip
-            at += run * US
-            number += 1
+    with together(db):
+        for size, runs in latencies.items():
+            for run in runs:
+                insert(db, "span", rank=0, span_id=number, name=f"batch_size={size}", domain="user", thread="main",
+                       ts_ns=at, dur_ns=run * US, depth=0)  # fmt: skip
+                at += run * US
+                number += 1
     return db
 
 

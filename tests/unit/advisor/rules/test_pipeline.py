@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from duckdb import DuckDBPyConnection
 
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.advisor.advised import advised, found
 
 MS = 1_000_000
@@ -20,28 +20,42 @@ def stages(
     The last one has an operator more; the step of all others idles meanwhile at its end.
     """
     db = empty_tables()
-    for rank in range(4):
-        at = {"profile_id": rank, "rank": rank}
-        insert(db, "profile", **at, device_kind="npu", host="node-a", format="drawn", source=f"r{rank}")
-        for member in range(4):
-            insert(db, "comm_group_member", **at, group_id="p", kind="pp", group_rank=member, group_size=4,
-                   size_is_exact=True, member_rank=member)  # fmt: skip
-        for step in range(6):
-            begin = step * STEP
-            insert(db, "step", **at, step_id=step, step=step + 10, ts_ns=begin, dur_ns=STEP, origin="mark")
-            insert(db, "kernel", **at, kernel_id=4 * step, device_id=rank, stream="1", name="MatMul", op_type="MatMul",
-                   input_shapes="8,64", kind="compute", ts_ns=begin, dur_ns=20 * MS, step_id=step)  # fmt: skip
-            insert(db, "kernel", **at, kernel_id=4 * step + 1, device_id=rank, stream="2", name=op,
-                   kind="communication", ts_ns=begin + 20 * MS, dur_ns=bubble_ns, step_id=step)  # fmt: skip
-            insert(db, "collective", **at, collective_id=step, kernel_id=4 * step + 1, op=op, name=op, group_id="p",
-                   sequence=step, size_bytes=8, ts_ns=begin + 20 * MS, dur_ns=bubble_ns, transit_ns=0,
-                   wait_ns=bubble_ns, idle_ns=0, method="recorded")  # fmt: skip
-            if rank == 3 and extra_ns:
-                insert(db, "kernel", **at, kernel_id=4 * step + 2, device_id=rank, stream="1", name="Vocabulary",
-                       op_type="Vocabulary", input_shapes=shape, kind="compute", ts_ns=begin + 20 * MS + bubble_ns,
-                       dur_ns=extra_ns, step_id=step)  # fmt: skip
-        if micro_batches is not None:
-            insert(db, "metric", **at, name="micro_batches", step=10, ts_ns=0, value=micro_batches)
+    with together(db):
+        for rank in range(4):
+            at = {"profile_id": rank, "rank": rank}
+            insert(db, "profile", **at, device_kind="npu", host="node-a", format="drawn", source=f"r{rank}")
+            for member in range(4):
+                insert(db, "comm_group_member", **at, group_id="p", kind="pp", group_rank=member, group_size=4,
+                       size_is_exact=True, member_rank=member)  # fmt: skip
+            for step in range(6):
+                begin = step * STEP
+                insert(db, "step", **at, step_id=step, step=step + 10, ts_ns=begin, dur_ns=STEP, origin="mark")
+                insert(
+                    db,
+                    "kernel",
+                    **at,
+                    kernel_id=4 * step,
+                    device_id=rank,
+                    stream="1",
+                    name="MatMul",
+                    op_type="MatMul",
+                    input_shapes="8,64",
+                    kind="compute",
+                    ts_ns=begin,
+                    dur_ns=20 * MS,
+                    step_id=step,
+                )
+                insert(db, "kernel", **at, kernel_id=4 * step + 1, device_id=rank, stream="2", name=op,
+                       kind="communication", ts_ns=begin + 20 * MS, dur_ns=bubble_ns, step_id=step)  # fmt: skip
+                insert(db, "collective", **at, collective_id=step, kernel_id=4 * step + 1, op=op, name=op, group_id="p",
+                       sequence=step, size_bytes=8, ts_ns=begin + 20 * MS, dur_ns=bubble_ns, transit_ns=0,
+                       wait_ns=bubble_ns, idle_ns=0, method="recorded")  # fmt: skip
+                if rank == 3 and extra_ns:
+                    insert(db, "kernel", **at, kernel_id=4 * step + 2, device_id=rank, stream="1", name="Vocabulary",
+                           op_type="Vocabulary", input_shapes=shape, kind="compute", ts_ns=begin + 20 * MS + bubble_ns,
+                           dur_ns=extra_ns, step_id=step)  # fmt: skip
+            if micro_batches is not None:
+                insert(db, "metric", **at, name="micro_batches", step=10, ts_ns=0, value=micro_batches)
     return db
 
 
@@ -134,11 +148,12 @@ def test_a_slow_link_explains_what_some_stages_wait() -> None:
     assert held(with_waits(stages(30 * MS), 3, 20 * MS)) == []  # nothing is known to hold them up
 
     db = with_waits(stages(30 * MS), 3, 20 * MS)
-    for src in range(4):
-        for dst in range(4):
-            if src != dst:
-                insert(db, "link", profile_id=src, rank=src, step=10, collective_id=0, src_rank=src, dst_rank=dst,
-                       rank_scope="global", transport="HCCS", size_bytes=8_000,
-                       dur_ns=4_000 if (src, dst) == (3, 0) else 1_000, group_id="p")  # fmt: skip
+    with together(db):
+        for src in range(4):
+            for dst in range(4):
+                if src != dst:
+                    insert(db, "link", profile_id=src, rank=src, step=10, collective_id=0, src_rank=src, dst_rank=dst,
+                           rank_scope="global", transport="HCCS", size_bytes=8_000,
+                           dur_ns=4_000 if (src, dst) == (3, 0) else 1_000, group_id="p")  # fmt: skip
 
     assert held(db) == ["suppressed.told-by"]

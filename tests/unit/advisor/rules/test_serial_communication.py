@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection
 
-from tests.timeline import insert, timeline
+from tests.timeline import insert, timeline, together
 from tests.unit.advisor.advised import advised, found, suppressed
 
 KINDS = {"C": "communication", "D": "communication"}
@@ -17,10 +17,11 @@ def training(kernels: str, calls: str) -> DuckDBPyConnection:
         f"r0 step |{'1' * len(kernels)}|\nr0 s1 |{kernels}|\nr0 s2 |{calls}|", kinds=KINDS, launched_by=LAUNCHED
     )
     rows = db.sql("select kernel_id, ts_ns, dur_ns from kernel where kind = 'communication'").fetchall()
-    for number, (kernel, ts, dur) in enumerate(rows):
-        insert(db, "collective", rank=0, collective_id=number, kernel_id=kernel, op="allreduce", name="c",
-               group_id="g", sequence=number, size_bytes=8, dtype="float32", ts_ns=ts, dur_ns=dur, transit_ns=dur,
-               wait_ns=0, idle_ns=0, method="recorded")  # fmt: skip
+    with together(db):
+        for number, (kernel, ts, dur) in enumerate(rows):
+            insert(db, "collective", rank=0, collective_id=number, kernel_id=kernel, op="allreduce", name="c",
+                   group_id="g", sequence=number, size_bytes=8, dtype="float32", ts_ns=ts, dur_ns=dur, transit_ns=dur,
+                   wait_ns=0, idle_ns=0, method="recorded")  # fmt: skip
     return db
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection
 
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.advisor.advised import advised, found, suppressed
 from tests.unit.report.drawn import add_rank
 
@@ -18,24 +18,42 @@ def steps(spikes: list[int], *, phase: str = "backward", at: int = 55, until: in
     """
     db = empty_tables()
     add_rank(db, 0)
-    for step, spike in enumerate(spikes):
-        begin = step * STEP
-        insert(db, "step", rank=0, step_id=step, step=step, ts_ns=begin, dur_ns=STEP, origin="mark")
-        operators = [("conv", "forward", 0), ("norm", "forward", 5), ("relu", "forward", 10), ("pool", "forward", 40),
-                     ("top", phase, at), ("conv_backward", "backward", 90)]  # fmt: skip
-        for place, (name, of_phase, start) in enumerate(operators):
-            insert(db, "operator", rank=0, operator_id=10 * step + place, thread="main", name=name, ts_ns=begin + start,
-                   dur_ns=5, self_ns=5, depth=0, phase=of_phase)  # fmt: skip
-        kept = [(start, "alloc", 25, str(place), place) for place, (_, _, start) in enumerate(operators[:4])]
-        gone = [(95, "free", 25, str(place), place) for place in range(4)]
-        for ts, kind, size, address, place in (
-            *kept,
-            (at, "alloc", spike, "s", 4),
-            (until, "free", spike, "s", 4),
-            *gone,
-        ):
-            insert(db, "memory_event", rank=0, ts_ns=begin + ts, kind=kind, size_bytes=size, address=address,
-                   device="NPU:0", operator_id=10 * step + place)  # fmt: skip
+    with together(db):
+        for step, spike in enumerate(spikes):
+            begin = step * STEP
+            insert(db, "step", rank=0, step_id=step, step=step, ts_ns=begin, dur_ns=STEP, origin="mark")
+            operators = [
+                ("conv", "forward", 0),
+                ("norm", "forward", 5),
+                ("relu", "forward", 10),
+                ("pool", "forward", 40),
+                ("top", phase, at),
+                ("conv_backward", "backward", 90),
+            ]
+            for place, (name, of_phase, start) in enumerate(operators):
+                insert(
+                    db,
+                    "operator",
+                    rank=0,
+                    operator_id=10 * step + place,
+                    thread="main",
+                    name=name,
+                    ts_ns=begin + start,
+                    dur_ns=5,
+                    self_ns=5,
+                    depth=0,
+                    phase=of_phase,
+                )
+            kept = [(start, "alloc", 25, str(place), place) for place, (_, _, start) in enumerate(operators[:4])]
+            gone = [(95, "free", 25, str(place), place) for place in range(4)]
+            for ts, kind, size, address, place in (
+                *kept,
+                (at, "alloc", spike, "s", 4),
+                (until, "free", spike, "s", 4),
+                *gone,
+            ):
+                insert(db, "memory_event", rank=0, ts_ns=begin + ts, kind=kind, size_bytes=size, address=address,
+                       device="NPU:0", operator_id=10 * step + place)  # fmt: skip
     running = (
         "sum(case kind when 'alloc' then size_bytes else -size_bytes end) over (order by ts_ns, kind desc, address)"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection
 
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.advisor.advised import advised, found, suppressed
 
 MS = 1_000_000
@@ -17,26 +17,39 @@ def training(slow_ns: int, *, steps: int = 6, ranks: int = 4) -> DuckDBPyConnect
     The rest of the 100 ms of a step is computing again.
     """
     db = empty_tables()
-    for rank in range(ranks):
-        insert(db, "profile", profile_id=rank, rank=rank, device_kind="npu", host="node-a", format="drawn",
-               source=f"r{rank}")  # fmt: skip
-        insert(db, "comm_group_member", profile_id=rank, rank=rank, group_id="g", group_rank=rank, group_size=ranks,
-               size_is_exact=True, member_rank=rank)  # fmt: skip
-        for step in range(steps):
-            begin, own = step * STEP, 50 * MS + (slow_ns if rank == 2 else 0)
-            wait = 0 if rank == 2 else slow_ns
-            at = {"profile_id": rank, "rank": rank}
-            insert(db, "step", **at, step_id=step, step=step + 10, ts_ns=begin, dur_ns=STEP, origin="mark")
-            insert(db, "kernel", **at, kernel_id=2 * step, device_id=rank, stream="1", name="MatMul", op_type="MatMul",
-                   kind="compute", ts_ns=begin, dur_ns=own, step_id=step)  # fmt: skip
-            insert(db, "kernel", **at, kernel_id=2 * step + 1, device_id=rank, stream="2", name="allReduce",
-                   kind="communication", ts_ns=begin + own, dur_ns=wait + 10 * MS, step_id=step)  # fmt: skip
-            insert(db, "collective", **at, collective_id=step, kernel_id=2 * step + 1, op="allreduce", name="c",
-                   group_id="g", sequence=step, size_bytes=8, ts_ns=begin + own, dur_ns=wait + 10 * MS,
-                   transit_ns=10 * MS, wait_ns=wait, sync_ns=wait, idle_ns=0, method="recorded")  # fmt: skip
-            met = 60 * MS + slow_ns
-            insert(db, "kernel", **at, kernel_id=3 * steps + step, device_id=rank, stream="1", name="Adam",
-                   op_type="Adam", kind="compute", ts_ns=begin + met, dur_ns=STEP - met, step_id=step)  # fmt: skip
+    with together(db):
+        for rank in range(ranks):
+            insert(db, "profile", profile_id=rank, rank=rank, device_kind="npu", host="node-a", format="drawn",
+                   source=f"r{rank}")  # fmt: skip
+            insert(db, "comm_group_member", profile_id=rank, rank=rank, group_id="g", group_rank=rank, group_size=ranks,
+                   size_is_exact=True, member_rank=rank)  # fmt: skip
+            for step in range(steps):
+                begin, own = step * STEP, 50 * MS + (slow_ns if rank == 2 else 0)
+                wait = 0 if rank == 2 else slow_ns
+                at = {"profile_id": rank, "rank": rank}
+                insert(db, "step", **at, step_id=step, step=step + 10, ts_ns=begin, dur_ns=STEP, origin="mark")
+                insert(
+                    db,
+                    "kernel",
+                    **at,
+                    kernel_id=2 * step,
+                    device_id=rank,
+                    stream="1",
+                    name="MatMul",
+                    op_type="MatMul",
+                    kind="compute",
+                    ts_ns=begin,
+                    dur_ns=own,
+                    step_id=step,
+                )
+                insert(db, "kernel", **at, kernel_id=2 * step + 1, device_id=rank, stream="2", name="allReduce",
+                       kind="communication", ts_ns=begin + own, dur_ns=wait + 10 * MS, step_id=step)  # fmt: skip
+                insert(db, "collective", **at, collective_id=step, kernel_id=2 * step + 1, op="allreduce", name="c",
+                       group_id="g", sequence=step, size_bytes=8, ts_ns=begin + own, dur_ns=wait + 10 * MS,
+                       transit_ns=10 * MS, wait_ns=wait, sync_ns=wait, idle_ns=0, method="recorded")  # fmt: skip
+                met = 60 * MS + slow_ns
+                insert(db, "kernel", **at, kernel_id=3 * steps + step, device_id=rank, stream="1", name="Adam",
+                       op_type="Adam", kind="compute", ts_ns=begin + met, dur_ns=STEP - met, step_id=step)  # fmt: skip
     return db
 
 

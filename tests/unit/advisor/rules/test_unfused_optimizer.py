@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyConnection
 
-from tests.timeline import insert, timeline
+from tests.timeline import insert, timeline, together
 from tests.unit.advisor.advised import advised, found, suppressed
 
 SHAPE = "1024"
@@ -22,12 +22,29 @@ def updated(kernels: int, *, each_ns: int = 2, rest_ns: int = 100, step_ns: int 
     # The host waits for the end of the step.
     insert(db, "host_call", rank=0, host_call_id=1, thread="host", level="acl", name="aclrtSynchronizeDevice",
            ts_ns=kernels + 1, dur_ns=max(length - kernels - 1, 1))  # fmt: skip
-    for number in range(1, kernels + 1):
-        insert(db, "operator", rank=0, operator_id=number, thread="host", name="aten::mul_", ts_ns=number, dur_ns=1,
-               self_ns=1, depth=0, phase="optimizer")  # fmt: skip
-        insert(db, "kernel", rank=0, kernel_id=number, device_id=0, stream="1", name="Mul", op_type="Mul",
-               kind="compute", ts_ns=rest_ns + (number - 1) * each_ns, dur_ns=each_ns, step_id=0, operator_id=number,
-               input_shapes=SHAPE, input_dtypes="FLOAT", output_shapes=SHAPE, output_dtypes="FLOAT")  # fmt: skip
+    with together(db):
+        for number in range(1, kernels + 1):
+            insert(db, "operator", rank=0, operator_id=number, thread="host", name="aten::mul_", ts_ns=number, dur_ns=1,
+                   self_ns=1, depth=0, phase="optimizer")  # fmt: skip
+            insert(
+                db,
+                "kernel",
+                rank=0,
+                kernel_id=number,
+                device_id=0,
+                stream="1",
+                name="Mul",
+                op_type="Mul",
+                kind="compute",
+                ts_ns=rest_ns + (number - 1) * each_ns,
+                dur_ns=each_ns,
+                step_id=0,
+                operator_id=number,
+                input_shapes=SHAPE,
+                input_dtypes="FLOAT",
+                output_shapes=SHAPE,
+                output_dtypes="FLOAT",
+            )
     return db
 
 

@@ -8,14 +8,15 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.capture.capture_differences import ANALYSIS
 from ascend_sn.analysis.registry import evaluate
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 
 
 def captures(*configs: tuple[int | None, str]) -> DuckDBPyConnection:
     db = empty_tables()
-    for profile_id, (rank, config) in enumerate(configs):
-        about: dict[str, Any] = {"format": "drawn", "source": "x", "device_kind": "npu", "versions": "{}"}
-        insert(db, "profile", profile_id=profile_id, rank=rank, config=config, **about)
+    with together(db):
+        for profile_id, (rank, config) in enumerate(configs):
+            about: dict[str, Any] = {"format": "drawn", "source": "x", "device_kind": "npu", "versions": "{}"}
+            insert(db, "profile", profile_id=profile_id, rank=rank, config=config, **about)
     return db
 
 

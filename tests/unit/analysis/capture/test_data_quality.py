@@ -6,28 +6,31 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from tests.timeline import empty_tables, insert, timeline
+from tests.timeline import empty_tables, insert, timeline, together
 from tests.unit.analysis.rows import group, profile, results
 
 
 def launched(db: DuckDBPyConnection, starts: list[int], launches: list[int | None]) -> None:
     """Insert a kernel per start on a stream of its own, and the call that launched it."""
     profile(db, 0)
-    for number, (start, launch) in enumerate(zip(starts, launches, strict=True)):
-        if launch is not None:
-            insert(db, "host_call", rank=0, host_call_id=number, thread="main", name="launch", ts_ns=launch, dur_ns=1)
-        insert(
-            db,
-            "kernel",
-            rank=0,
-            kernel_id=number,
-            device_id=0,
-            stream=str(number),
-            kind="compute",
-            ts_ns=start,
-            dur_ns=5,
-            host_call_id=None if launch is None else number,
-        )
+    with together(db):
+        for number, (start, launch) in enumerate(zip(starts, launches, strict=True)):
+            if launch is not None:
+                insert(
+                    db, "host_call", rank=0, host_call_id=number, thread="main", name="launch", ts_ns=launch, dur_ns=1
+                )
+            insert(
+                db,
+                "kernel",
+                rank=0,
+                kernel_id=number,
+                device_id=0,
+                stream=str(number),
+                kind="compute",
+                ts_ns=start,
+                dur_ns=5,
+                host_call_id=None if launch is None else number,
+            )
 
 
 def check(db: DuckDBPyConnection, name: str) -> dict[str, Any]:
@@ -85,10 +88,11 @@ def test_waits_may_overlap_what_they_wait_for() -> None:
 def test_only_waits_and_marks_may_take_no_time() -> None:
     db = empty_tables()
     profile(db, 0)
-    for number, (kind, dur) in enumerate(
-        [("compute", -1), ("copy", 0), ("compute", 5), ("sync", 0), ("other", 0), ("sync", -2)]
-    ):
-        insert(db, "kernel", rank=0, kernel_id=number, stream="1", kind=kind, ts_ns=number * 10, dur_ns=dur)
+    with together(db):
+        for number, (kind, dur) in enumerate(
+            [("compute", -1), ("copy", 0), ("compute", 5), ("sync", 0), ("other", 0), ("sync", -2)]
+        ):
+            insert(db, "kernel", rank=0, kernel_id=number, stream="1", kind=kind, ts_ns=number * 10, dur_ns=dur)
 
     (score,) = results("data_score", db)
 
@@ -147,8 +151,9 @@ def test_a_profile_without_kernels_has_no_score() -> None:
 
 def test_ranks_missing_of_a_stated_world() -> None:
     db = empty_tables()
-    for rank in (0, 2, 2, 5):
-        insert(db, "profile", profile_id=rank, rank=rank, world_size=8)
+    with together(db):
+        for rank in (0, 2, 2, 5):
+            insert(db, "profile", profile_id=rank, rank=rank, world_size=8)
 
     (presence,) = results("rank_presence", db)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.analysis.rows import profile, results
 
 FULL = 10_000  # bytes in 1000 ns: 10 GB/s
@@ -19,17 +19,18 @@ def matrix(
     db = db or empty_tables()
     for src in range(size):
         profile(db, src)
-        for dst in range(size):
-            if src != dst:
-                moved = FULL // 2 if (src, dst) in slow else FULL
-                own = {
-                    "src_rank": src,
-                    "dst_rank": dst,
-                    "rank_scope": "global",
-                    "transport": transport,
-                    "group_id": "g",
-                }
-                insert(db, "link", profile_id=src, rank=src, size_bytes=moved, dur_ns=1_000, op="allgather", **own)
+        with together(db):
+            for dst in range(size):
+                if src != dst:
+                    moved = FULL // 2 if (src, dst) in slow else FULL
+                    own = {
+                        "src_rank": src,
+                        "dst_rank": dst,
+                        "rank_scope": "global",
+                        "transport": transport,
+                        "group_id": "g",
+                    }
+                    insert(db, "link", profile_id=src, rank=src, size_bytes=moved, dur_ns=1_000, op="allgather", **own)
     return db
 
 
@@ -67,9 +68,10 @@ def test_fewer_than_four_links_cannot_stand_out() -> None:
 
 def test_a_transport_is_compared_with_its_like() -> None:
     db = matrix(4, set())
-    for src, dst in ((0, 4), (1, 5), (2, 6), (3, 7)):
-        own: dict[str, Any] = {"src_rank": src, "dst_rank": dst, "transport": "RDMA", "group_id": "g"}
-        insert(db, "link", profile_id=src, rank=src, size_bytes=FULL // 10, dur_ns=1_000, **own)
+    with together(db):
+        for src, dst in ((0, 4), (1, 5), (2, 6), (3, 7)):
+            own: dict[str, Any] = {"src_rank": src, "dst_rank": dst, "transport": "RDMA", "group_id": "g"}
+            insert(db, "link", profile_id=src, rank=src, size_bytes=FULL // 10, dur_ns=1_000, **own)
 
     assert patterns(db) == {}
 

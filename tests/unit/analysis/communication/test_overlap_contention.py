@@ -80,9 +80,9 @@ def test_overlapped_and_exposed_are_the_communication(rows: list[Row]) -> None:
 
 
 @requires_shared
-def test_on_the_sample_4_029_of_105_992_us_are_overlapped(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_on_the_sample_4_029_of_105_992_us_are_overlapped() -> None:
     path = shared_path("data", "torch_npu", "text", "level1")
-    with open_run(path, cache_dir=tmp_path_factory.mktemp("cache")) as run:
+    with open_run(path) as run:
         row = dicts(communication_overlap(run.db))[0]
 
     assert row["overlap_ratio"] == pytest.approx(4028.675 / 105991.878, rel=1e-4)

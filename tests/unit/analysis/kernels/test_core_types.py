@@ -101,8 +101,8 @@ def test_the_metadata_operators_are_named_once_each() -> None:
 
 
 @requires_shared
-def test_field_case_16_names_both_operators(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with open_run(shared_path("cases", "dv16_fallback_op"), cache_dir=tmp_path_factory.mktemp("cache")) as run:
+def test_field_case_16_names_both_operators() -> None:
+    with open_run(shared_path("cases", "dv16_fallback_op")) as run:
         rows = dicts(core_types(run.db))
 
     by_issue = {row["issue"]: row for row in rows}

@@ -61,9 +61,9 @@ def test_kinds_by_type(op_type: str | None, kind: str | None) -> None:
 
 
 @requires_shared
-def test_on_the_sample_57_conversions_take_16_percent(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_on_the_sample_57_conversions_take_16_percent() -> None:
     path = shared_path("data", "torch_npu", "text", "level1", "rank0_ascend_pt")
-    with open_run(path, cache_dir=tmp_path_factory.mktemp("cache")) as run:
+    with open_run(path) as run:
         by_type = {row["op_type"]: row for row in dicts(format_waste(run.db))}
 
     assert (by_type["TransData"]["calls"], by_type["TransData"]["total_ns"]) == (57, pytest.approx(1_423_208, abs=100))

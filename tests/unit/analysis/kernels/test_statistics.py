@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.timeline import empty_tables, insert, timeline
+from tests.timeline import empty_tables, insert, timeline, together
 from tests.unit.analysis.rows import profile, results
 
 
@@ -42,10 +42,19 @@ def test_half_a_nanosecond_is_rounded_away_from_zero() -> None:
 def test_percentiles_lie_between_the_ranks() -> None:
     db = empty_tables()
     profile(db, 0)
-    for number in range(101):
-        insert(
-            db, "kernel", rank=0, kernel_id=number, name="A", op_type="A", kind="compute", ts_ns=0, dur_ns=number * 10
-        )
+    with together(db):
+        for number in range(101):
+            insert(
+                db,
+                "kernel",
+                rank=0,
+                kernel_id=number,
+                name="A",
+                op_type="A",
+                kind="compute",
+                ts_ns=0,
+                dur_ns=number * 10,
+            )
 
     (row,) = results("kernel_statistics", db)
 
@@ -85,15 +94,17 @@ def test_shares_are_those_of_the_own_profile() -> None:
 def test_operators_with_the_device_time_they_launched_themselves() -> None:
     db = empty_tables()
     profile(db, 0)
-    for number, (name, self_ns) in enumerate(
-        [("aten::linear", 4), ("aten::addmm", 10), ("aten::addmm", 6), ("aten::t", 3)]
-    ):
-        own = {"operator_id": number, "thread": "main", "name": name, "self_ns": self_ns, "input_bytes": 100}
-        insert(db, "operator", rank=0, ts_ns=number * 100, dur_ns=50, **own)
+    with together(db):
+        for number, (name, self_ns) in enumerate(
+            [("aten::linear", 4), ("aten::addmm", 10), ("aten::addmm", 6), ("aten::t", 3)]
+        ):
+            own = {"operator_id": number, "thread": "main", "name": name, "self_ns": self_ns, "input_bytes": 100}
+            insert(db, "operator", rank=0, ts_ns=number * 100, dur_ns=50, **own)
     launches = [(1, "compute", 20), (1, "copy", 5), (2, "compute", 31), (0, "compute", 8), (1, "communication", 500)]
-    for number, (operator_id, kind, dur) in enumerate(launches):
-        own = {"kernel_id": number, "operator_id": operator_id, "kind": kind}
-        insert(db, "kernel", rank=0, ts_ns=number * 100, dur_ns=dur, **own)
+    with together(db):
+        for number, (operator_id, kind, dur) in enumerate(launches):
+            own = {"kernel_id": number, "operator_id": operator_id, "kind": kind}
+            insert(db, "kernel", rank=0, ts_ns=number * 100, dur_ns=dur, **own)
 
     found = results("operator_statistics", db)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.analysis.rows import profile, results
 
 
@@ -15,12 +15,20 @@ def events(*placed: tuple[int, str, int], **more: Any) -> DuckDBPyConnection:
     db = empty_tables()
     profile(db, 0)
     held: dict[str, list[str]] = {}
-    for number, (moment, operator, size) in enumerate(placed):
-        if size > 0:
-            held.setdefault(operator, []).append(str(number))
-        address = held[operator][-1] if size > 0 else held[operator].pop()
-        own = {"ts_ns": moment, "kind": "alloc" if size > 0 else "free", "size_bytes": abs(size), "address": address}
-        insert(db, "memory_event", rank=0, device="npu:0", operator_name=operator if size > 0 else None, **own, **more)
+    with together(db):
+        for number, (moment, operator, size) in enumerate(placed):
+            if size > 0:
+                held.setdefault(operator, []).append(str(number))
+            address = held[operator][-1] if size > 0 else held[operator].pop()
+            own = {
+                "ts_ns": moment,
+                "kind": "alloc" if size > 0 else "free",
+                "size_bytes": abs(size),
+                "address": address,
+            }
+            insert(
+                db, "memory_event", rank=0, device="npu:0", operator_name=operator if size > 0 else None, **own, **more
+            )
     return db
 
 
@@ -60,9 +68,10 @@ def test_retained_peak_and_count_of_each_operator() -> None:
 def test_an_address_that_is_used_again_belongs_to_its_latest_owner() -> None:
     db = empty_tables()
     profile(db, 0)
-    for moment, kind, operator in ((0, "alloc", "a"), (1, "free", None), (2, "alloc", "b"), (3, "free", None)):
-        own = {"ts_ns": moment, "kind": kind, "size_bytes": 8, "address": "0x10", "operator_name": operator}
-        insert(db, "memory_event", rank=0, device="npu:0", **own)
+    with together(db):
+        for moment, kind, operator in ((0, "alloc", "a"), (1, "free", None), (2, "alloc", "b"), (3, "free", None)):
+            own = {"ts_ns": moment, "kind": kind, "size_bytes": 8, "address": "0x10", "operator_name": operator}
+            insert(db, "memory_event", rank=0, device="npu:0", **own)
 
     found = [
         (row["operator_name"], row["retained_bytes"], row["peak_bytes"]) for row in results("memory_by_operator", db)
@@ -88,9 +97,10 @@ def test_beside_an_accelerator_the_memory_of_the_host_is_left_out() -> None:
     db = empty_tables()
     for rank, devices in enumerate((("cuda:0", "cpu"), ("cpu",))):
         profile(db, rank)
-        for number, device in enumerate(devices):
-            own = {"ts_ns": number, "kind": "alloc", "size_bytes": 10 + number, "address": str(number)}
-            insert(db, "memory_event", profile_id=rank, rank=rank, device=device, operator_name="a", **own)
+        with together(db):
+            for number, device in enumerate(devices):
+                own = {"ts_ns": number, "kind": "alloc", "size_bytes": 10 + number, "address": str(number)}
+                insert(db, "memory_event", profile_id=rank, rank=rank, device=device, operator_name="a", **own)
 
     found = results("memory_by_operator", db)
 
@@ -119,8 +129,9 @@ def test_the_operator_is_found_by_its_number_where_no_name_was_recorded() -> Non
 
 def test_requests_and_segments_are_no_allocations() -> None:
     db = events((0, "a", 4))
-    for kind in ("free_requested", "segment_alloc", "segment_free", "oom"):
-        insert(db, "memory_event", rank=0, ts_ns=1, kind=kind, size_bytes=900, address="0", device="npu:0")
+    with together(db):
+        for kind in ("free_requested", "segment_alloc", "segment_free", "oom"):
+            insert(db, "memory_event", rank=0, ts_ns=1, kind=kind, size_bytes=900, address="0", device="npu:0")
 
     (peak,) = results("memory_peak", db)
     (held,) = results("memory_by_operator", db)
@@ -198,10 +209,11 @@ def test_the_first_of_equal_peaks_is_taken() -> None:
 def test_the_module_of_the_operator_that_allocated_is_named() -> None:
     db = empty_tables()
     profile(db, 0)
-    for number, module in enumerate(("Net.first", "Net.second")):
-        insert(db, "operator", rank=0, operator_id=number, name="aten::mm", module=module)
-        own = {"ts_ns": 10 + number, "kind": "alloc", "size_bytes": 8 + number, "address": str(number)}
-        insert(db, "memory_event", rank=0, operator_id=number, **own)
+    with together(db):
+        for number, module in enumerate(("Net.first", "Net.second")):
+            insert(db, "operator", rank=0, operator_id=number, name="aten::mm", module=module)
+            own = {"ts_ns": 10 + number, "kind": "alloc", "size_bytes": 8 + number, "address": str(number)}
+            insert(db, "memory_event", rank=0, operator_id=number, **own)
 
     found = results("memory_at_peak", db)
 

@@ -6,7 +6,7 @@ import pytest
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.memory.memory_moment import live_blocks, pool_segments
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 
 # A segment [1000, 2000). 300 bytes at 1000 come and go, 200 at 1300 and 100 at 1500 stay.
 EVENTS = (
@@ -21,8 +21,9 @@ STACKS = ("layer\nforward\nmain", "backward\nmain")
 
 def recorded(*further: tuple[int, str, int, int, int | None]) -> DuckDBPyConnection:
     db = empty_tables()
-    for number, frames in enumerate(STACKS):
-        insert(db, "stack", profile_id=0, stack_id=number, frames=frames)
+    with together(db):
+        for number, frames in enumerate(STACKS):
+            insert(db, "stack", profile_id=0, stack_id=number, frames=frames)
     for ts_ns, kind, address, size, stack in (*EVENTS, *further):
         insert(db, "memory_event", profile_id=0, ts_ns=ts_ns, kind=kind, address=str(address), size_bytes=size,
                device="cuda:0", stream="7", stack_id=stack)  # fmt: skip

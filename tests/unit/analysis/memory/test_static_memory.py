@@ -8,7 +8,7 @@ from duckdb import DuckDBPyConnection
 from hypothesis import given, strategies as st
 
 from ascend_sn.analysis.memory.static_memory import static_memory_at_peak, static_memory_curve, static_memory_peak
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 
 # Nodes     0  1  2  3  4  5
 # weights   8  8  8  8  8  8   to the end of the graph
@@ -22,9 +22,10 @@ PIECES = (("weights", 0, None, 8), ("conv", 1, 2, 4), ("add", 2, 3, 2), ("relu",
 def graphs(*pieces: tuple[str, int, int | None, int], total: int | None = None) -> DuckDBPyConnection:
     db = empty_tables()
     own: dict[str, Any] = {"profile_id": 0, "rank": 0, "device": "host", "model": "net", "graph_id": "1"}
-    for name, first, last, size in pieces:
-        insert(db, "static_memory", operator_name=name, first_node=first, last_node=last, size_bytes=size,
-               is_total=False, **own)  # fmt: skip
+    with together(db):
+        for name, first, last, size in pieces:
+            insert(db, "static_memory", operator_name=name, first_node=first, last_node=last, size_bytes=size,
+                   is_total=False, **own)  # fmt: skip
     if total is not None:
         insert(db, "static_memory", operator_name="TOTAL", size_bytes=total, is_total=True, **own)
     return db

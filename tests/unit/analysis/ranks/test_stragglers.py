@@ -122,8 +122,8 @@ def test_the_tail_of_a_binomial() -> None:
 
 
 @requires_shared
-def test_field_case_15_names_rank_2_and_3_ms_per_step(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with open_run(shared_path("cases", "dv15_slow_rank"), cache_dir=tmp_path_factory.mktemp("cache")) as run:
+def test_field_case_15_names_rank_2_and_3_ms_per_step() -> None:
+    with open_run(shared_path("cases", "dv15_slow_rank")) as run:
         rows = dicts(evaluate(ANALYSIS, run.db))
 
     (slow,) = (row for row in rows if row["is_straggler"])

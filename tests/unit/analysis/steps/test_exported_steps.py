@@ -1,20 +1,21 @@
 from __future__ import annotations
 
-from tests.timeline import empty_tables, insert
+from tests.timeline import empty_tables, insert, together
 from tests.unit.analysis.rows import results
 
 
 def test_the_exporters_figures_are_shown_under_its_own_names() -> None:
     db = empty_tables()
-    for name, step, value in (
-        ("exporter.step_trace.Stage", 3, 2_000.0),
-        ("exporter.step_trace.Free", 3, 500.0),
-        ("exporter.step_trace.Free@1", 3, 700.0),
-        ("exporter.step_trace.Free", None, 9.0),
-        ("loss", 3, 0.5),
-        ("exporter.op_statistic.MatMul.total", None, 1.0),
-    ):
-        insert(db, "metric", profile_id=2, rank=4, name=name, step=step, value=value)
+    with together(db):
+        for name, step, value in (
+            ("exporter.step_trace.Stage", 3, 2_000.0),
+            ("exporter.step_trace.Free", 3, 500.0),
+            ("exporter.step_trace.Free@1", 3, 700.0),
+            ("exporter.step_trace.Free", None, 9.0),
+            ("loss", 3, 0.5),
+            ("exporter.op_statistic.MatMul.total", None, 1.0),
+        ):
+            insert(db, "metric", profile_id=2, rank=4, name=name, step=step, value=value)
 
     found = results("exported_steps", db)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from duckdb import DuckDBPyConnection
 
-from tests.timeline import empty_tables, insert, timeline
+from tests.timeline import empty_tables, insert, timeline, together
 from tests.unit.analysis.rows import profile, results
 
 MS = 1_000_000
@@ -15,13 +15,22 @@ def steps(*placed: tuple[int, int], data: tuple[tuple[int, int], ...] = ()) -> D
     """Marked steps and data ranges on the host, as (start, end) in ms."""
     db = empty_tables()
     profile(db, 0)
-    for number, (start, end) in enumerate(placed):
-        insert(
-            db, "step", rank=0, step_id=number, step=number, ts_ns=start * MS, dur_ns=(end - start) * MS, origin="mark"
-        )
-    for number, (start, end) in enumerate(data):
-        own = {"operator_id": number, "thread": "main", "name": "load", "phase": "data"}
-        insert(db, "operator", rank=0, ts_ns=start * MS, dur_ns=(end - start) * MS, **own)
+    with together(db):
+        for number, (start, end) in enumerate(placed):
+            insert(
+                db,
+                "step",
+                rank=0,
+                step_id=number,
+                step=number,
+                ts_ns=start * MS,
+                dur_ns=(end - start) * MS,
+                origin="mark",
+            )
+    with together(db):
+        for number, (start, end) in enumerate(data):
+            own = {"operator_id": number, "thread": "main", "name": "load", "phase": "data"}
+            insert(db, "operator", rank=0, ts_ns=start * MS, dur_ns=(end - start) * MS, **own)
     return db
 
 
@@ -83,9 +92,10 @@ def test_logged_data_times_are_seconds_and_are_added() -> None:
 def test_without_marks_logged_times_stand_against_the_recorded_phases() -> None:
     db = empty_tables()
     profile(db, 0)
-    for number, (phase, start, end) in enumerate([("forward", 0, 30), ("backward", 30, 55), ("data", 55, 60)]):
-        own = {"operator_id": number, "thread": "main", "name": phase, "phase": phase}
-        insert(db, "operator", rank=0, ts_ns=start * MS, dur_ns=(end - start) * MS, **own)
+    with together(db):
+        for number, (phase, start, end) in enumerate([("forward", 0, 30), ("backward", 30, 55), ("data", 55, 60)]):
+            own = {"operator_id": number, "thread": "main", "name": phase, "phase": phase}
+            insert(db, "operator", rank=0, ts_ns=start * MS, dur_ns=(end - start) * MS, **own)
     insert(db, "metric", rank=0, name="data_time", ts_ns=70 * MS, value=0.045)
 
     (found,) = results("input_pipeline", db)
@@ -110,8 +120,9 @@ def test_a_profile_that_recorded_no_data_time_has_no_row() -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), -5.0, 1e300])
 def test_a_logged_time_that_is_none_is_left_out(value: float) -> None:
     db = steps((0, 100))
-    for at, logged in enumerate((0.02, value)):
-        insert(db, "metric", rank=0, name="data_time", ts_ns=(10 + at) * MS, value=logged)
+    with together(db):
+        for at, logged in enumerate((0.02, value)):
+            insert(db, "metric", rank=0, name="data_time", ts_ns=(10 + at) * MS, value=logged)
 
     (found,) = results("input_pipeline", db)
 
