@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.browser.opened import Opened
-from tests.browser.viewing import await_that, state, viewing, visited
+from tests.browser.viewing import await_that, in_sight, state, viewing, visited
 from tests.unit.insight.drawn_runs import write_run
 from tests.unit.insight.test_many_ranks import met
 
@@ -81,7 +81,7 @@ def test_what_summaries_tell_is_shown_while_the_document_is_made(
         said = "12 of 68 parts are done, now: rule R-COMM-1"
         expect(page.locator("main .pending").first).to_contain_text(said)
         table = page.locator("section.card", has=page.get_by_role("heading", name=card, exact=True)).locator("tbody tr")
-        page.get_by_role("heading", name=card, exact=True).scroll_into_view_if_needed()
+        in_sight(Opened(page), card, "tbody tr")
         expect(table).to_have_count(rows)
 
         page.unroute("**/document-progress?*")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.opened import Opened
-from tests.browser.viewing import await_that, viewing, visited
+from tests.browser.viewing import await_that, in_sight, viewing, visited
 from tests.shared_data import requires_shared
 from tests.timeline import timeline
 from tests.unit.formats.torch_npu.runs import write_csv, write_info
@@ -139,8 +139,7 @@ def test_points_of_the_roofline_are_walked(chromium: Any, torch_npu: str) -> Non
 def test_a_pair_of_ranks_leads_to_its_links(chromium: Any, torch_npu: str) -> None:
     with visited(chromium, torch_npu, "#/communication", locale="en-US") as found:
         page = found.page
-        page.locator("section.card", has_text="Pairs of ranks").first.scroll_into_view_if_needed()
-        page.get_by_role("button", name="Links").first.wait_for()
+        in_sight(found, "Pairs of ranks", "td.act button")
         reach(found, ".choice button", "bandwidth")
         page.keyboard.press("ArrowRight")
         page.keyboard.press("Enter")

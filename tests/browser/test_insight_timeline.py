@@ -187,6 +187,21 @@ def test_enter_right_after_typing_waits_for_the_first_hit_of_what_is_typed(chrom
     assert "\u00b7 1 / " in said
 
 
+def test_the_answer_to_an_older_text_is_none_to_the_one_that_is_typed(chromium: Any, drawn: str) -> None:
+    held: list[Any] = []
+    with visited(chromium, drawn) as found:
+        found.page.route("**/search?*text=onerror*", lambda route: held.append(route))
+        found.page.keyboard.press("/")
+        field = found.page.locator("input[type=search].tl-field:focus")
+        field.fill("onerror")
+        while not held:
+            found.page.wait_for_timeout(10)
+        field.fill("add_kernel")
+        found.page.keyboard.press("Enter")
+        held[0].continue_()
+        await_that(found, "() => window.__ascendSn.timeline().pick?.ref.name === 'add_kernel'")
+
+
 def test_lanes_are_gone_through_by_arrows(chromium: Any, drawn: str) -> None:
     with visited(chromium, drawn) as found:
         found.page.locator("#tl-canvas").focus()

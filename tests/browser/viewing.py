@@ -17,7 +17,7 @@ from playwright.sync_api import TimeoutError
 
 from tests.browser.opened import PATIENCE_MS, Opened
 
-__all__ = ["await_that", "idle", "state", "viewing", "visited"]
+__all__ = ["await_that", "idle", "in_sight", "state", "viewing", "visited"]
 
 _READY = "() => window.__ascendSn?.session?.()?.runs.every(run => run.state === 'ready')"
 _IDLE = "() => { const now = window.__ascendSn?.timeline?.(); return !!now && now.frames > 0 && !now.busy; }"
@@ -85,6 +85,23 @@ def await_that(found: Opened, condition: str, arg: object = None) -> None:
             f"{condition.strip()} ({arg}): never within {PATIENCE_MS / 1000:g} s at {place}; "
             f"unanswered: {found.unanswered}; errors: {found.errors}; the page shows: {shows!r}; ({error})"
         )
+
+
+def in_sight(found: Opened, card: str, selector: str) -> None:
+    """Bring the card of a heading into sight until something in it is there: what comes above moves it out again."""
+    await_that(
+        found,
+        """
+        ([heading, selector]) => {
+          const one = [...document.querySelectorAll('section.card')]
+            .find(card => card.querySelector('h2')?.textContent.trim().startsWith(heading));
+          if (one?.querySelector(selector)) return true;
+          one?.scrollIntoView();
+          return false;
+        }
+        """,
+        [card, selector],
+    )
 
 
 def idle(found: Opened) -> None:

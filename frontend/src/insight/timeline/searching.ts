@@ -31,6 +31,8 @@ export class Searcher {
     model.search.value = { ...model.search.peek(), ...change };
     this.#isOpen = true;
     this.#wanted = 0;
+    this.#asking?.abort(); // the answer to an older text is none to this one
+    this.#asking = null;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#ask(0), PAUSE_MS);
   }

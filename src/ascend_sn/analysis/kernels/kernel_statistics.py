@@ -51,9 +51,9 @@ def kernel_statistics(db: DuckDBPyConnection) -> Result:
                sum(total_ns) over larger / nullif(sum(total_ns) over (partition by profile_id), 0)::double
                    as cumulative_ratio
         from summed
-        window larger as (partition by profile_id order by total_ns desc, op_type, core_type
+        window larger as (partition by profile_id order by total_ns desc, op_type, core_type, kind
                           rows between unbounded preceding and current row)
-        order by profile_id, total_ns desc, op_type, core_type
+        order by profile_id, total_ns desc, op_type, core_type, kind
     """,
     )
 

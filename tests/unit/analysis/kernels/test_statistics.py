@@ -70,6 +70,16 @@ def test_core_types_and_fused_kernels_stand_apart() -> None:
     assert found == [("fused", "AI_CPU", 4), ("compute", "AI_CPU", 3), ("compute", "AI_CORE", 2)]
 
 
+@pytest.mark.parametrize("drawing", ["AA.FF", "FF.AA"])
+def test_of_one_type_core_and_time_the_plain_kernel_comes_before_the_fused_one(drawing: str) -> None:
+    db = timeline(f"r0 s1 |{drawing}|", kinds={"F": "fused"})
+    db.execute("update kernel set op_type = 'MatMul', core_type = 'AI_CORE'")
+
+    found = [(row["kind"], row["cumulative_ratio"]) for row in results("kernel_statistics", db)]
+
+    assert found == [("compute", 0.5), ("fused", 1.0)]
+
+
 def test_where_no_type_was_collected_the_name_stands_for_it() -> None:
     db = timeline("r0 s1 |AA.B|")
     db.execute("update kernel set op_type = null")
