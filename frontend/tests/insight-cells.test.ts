@@ -90,3 +90,12 @@ test("an example that says what its kind says is known as such", () => {
   expect(cells.repeatsKind({ kind: "launch_repaired", example: "line 7" })).toBe(false);
   expect(cells.repeatsKind({ kind: "unheard of", example })).toBe(false);
 });
+
+test("of a C++ function the part that tells it apart is shown, other names stay", () => {
+  expect(cells.functionText("void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, at::detail::Array<char*, 3> >(int)")).toBe(
+    "vectorized_elementwise_kernel<4, AddFunctor<float>, Array<char*, 3> >(int)",
+  );
+  expect(cells.functionText("void at::native::(anonymous namespace)::max_pool_forward_nchw<float, float>(int)")).toBe("max_pool_forward_nchw<float, float>(int)");
+  expect(cells.functionText("aten::convolution_backward")).toBe("aten::convolution_backward");
+  expect(cells.functionText("<built-in method item of Tensor object>")).toBe("<built-in method item of Tensor object>");
+});

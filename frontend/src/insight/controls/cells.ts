@@ -71,6 +71,15 @@ export function repeatsKind(row: Readonly<Record<string, Value>>): boolean {
   return isWord(key) && textOf(key, "en") === row["example"];
 }
 
+/** Columns of names that may be C++ functions. */
+export const FUNCTIONS: ReadonlySet<string> = new Set(["op_type", "name"]);
+
+/** A C++ function without its return type and name spaces: what is left tells kernels apart. Other names stay. */
+export function functionText(name: string): string {
+  if (!/^void |<.*>/.test(name) || name.startsWith("<")) return name;
+  return name.replace(/^void /, "").replaceAll(/\(anonymous namespace\)::/g, "").replaceAll(/\b(?:[A-Za-z_]\w*::)+(?=[A-Za-z_{])/g, "");
+}
+
 /** Columns of paths, with what stands between their parts. */
 export const PATHS: ReadonlyMap<string, string> = new Map([["path", "."], ["file", "/"], ["source", "/"]]);
 

@@ -8,7 +8,7 @@ import type { Column, TableAnswer, Value } from "../api/types";
 import { Notice } from "../shell/notice";
 import { isWord, t } from "../shell/words";
 import { Absent } from "./absent";
-import { PATHS, SENTENCES, absentText, cellText, columnText, differenceText, isNumeric, pathEnd, repeatsKind, wordText } from "./cells";
+import { FUNCTIONS, PATHS, SENTENCES, absentText, cellText, columnText, differenceText, functionText, isNumeric, pathEnd, repeatsKind, wordText } from "./cells";
 import { TimelineLink } from "./links";
 import { Pending } from "./pending";
 
@@ -134,6 +134,7 @@ function Cell({ table, column, value, row }: { table: string; column: Column; va
   const differs = column.name.startsWith("more_");
   const text = word ?? (differs ? differenceText(value, column.unit) : cellText(value, column.unit));
   const long = column.unit === "text" && text.length > LONG;
+  if (long && FUNCTIONS.has(column.name)) return <td class="left long" title={text}><span>{functionText(text)}</span></td>;
   const kind = differs && typeof value === "number" && value !== 0 ? (value > 0 ? " more" : " less") : "";
   if (column.unit === "ratio" && column.name === "share_ratio" && typeof value === "number") {
     return <td class="share"><span class="share-bar" aria-hidden="true"><span style={{ width: `${Math.min(100, Math.max(0, 100 * value))}%` }} /></span>{text}</td>;

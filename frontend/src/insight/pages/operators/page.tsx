@@ -8,7 +8,7 @@ import { useProfiles } from "../../api/profiles";
 import type { TableAnswer } from "../../api/types";
 import { Card, Choice } from "../../controls/card";
 import { ChartView } from "../../controls/chart";
-import { columnText } from "../../controls/cells";
+import { columnText, functionText } from "../../controls/cells";
 import { Page } from "../../controls/page";
 import { RankSelect } from "../../controls/rank-select";
 import { type Row, ServerTable, rowOf } from "../../controls/server-table";
@@ -99,7 +99,7 @@ function ranking(answer: TableAnswer, column: string): RankingChart | null {
     kind: "compute",
     label: columnText(column),
     rows: rows.map((row) => ({
-      label: [row["op_type"] ?? row["name"], row["input_shapes"]].filter(Boolean).join(" "),
+      label: [functionText(String(row["op_type"] ?? row["name"] ?? "")), row["input_shapes"]].filter(Boolean).join(" "),
       value: row[column] as number,
       note: t("operators.calls", { count: Number(row["calls"] ?? 0) }),
     })),

@@ -14,7 +14,8 @@ import { change, go, oneOf, parameters } from "../../shell/router";
 import { t } from "../../shell/words";
 import { AXES, type Axis, type Grid, ROW_PX, gridOf, rowsInSight, shadeOf, shadeScale } from "./rank-places";
 
-const METRICS = ["window_ns", "compute_ns", "exposed_comm_ns", "free_ns"] as const;
+/** Compute first: ranks that wait for each other have steps of one length. */
+const METRICS = ["compute_ns", "exposed_comm_ns", "free_ns", "window_ns"] as const;
 type Metric = (typeof METRICS)[number];
 
 /** Rows that the server gives at once; two answers hold the ranks of large jobs. */
