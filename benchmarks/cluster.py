@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 SIZES: Final = (16, 128, 1024)
 COMPARED: Final = 10_000
-PATTERN: Final = 64
-"""Ranks that are simulated for the comparison; their summaries are laid side by side."""
+PATTERN: Final = 80
+"""Ranks that are simulated for the comparison; their summaries are laid side by side, whole ones only."""
 
 TENSOR: Final = 4
 STAGES: Final = 2
@@ -156,13 +156,20 @@ def multiplied(made: Path, folder: Path, ranks: int) -> Path:
     folder.mkdir(parents=True)
     manifest = load_manifest(made.parent.parent)
     few = len(manifest.profiles)
-    copies = -(-ranks // few)
+    copies = ranks // few
+    if ranks % few:  # a row of the summaries may stand for several profiles
+        raise ValueError(f"{ranks} ranks are no multiple of {few}")
     profiles = [
         msgspec.structs.replace(one, profile_id=one.profile_id + copy * few, rank=(one.rank or 0) + copy * few)
         for copy in range(copies)
         for one in manifest.profiles
-    ][:ranks]
-    (folder / MANIFEST_NAME).write_bytes(msgspec.json.encode(msgspec.structs.replace(manifest, profiles=profiles)))
+    ]
+    files = [
+        msgspec.structs.replace(one, path=f"{copy}/{one.path}") for copy in range(copies) for one in manifest.files
+    ]
+    sources = msgspec.Raw(msgspec.json.encode(files))
+    many = msgspec.structs.replace(manifest, profiles=profiles, sources=sources)
+    (folder / MANIFEST_NAME).write_bytes(msgspec.json.encode(many))
     db = duckdb.connect()
     for source in sorted(made.glob("*.parquet")):
         target = folder / source.name
@@ -174,7 +181,6 @@ def multiplied(made: Path, folder: Path, ranks: int) -> Path:
             copy (
                 select * exclude (copy) replace ({replaced})
                 from read_parquet('{source}'), (select unnest(range({copies})) as copy) copies
-                where profile_id + copy * {few} < {ranks}
                 order by profile_id
             ) to '{target}' (format parquet, compression zstd, parquet_version v2)
         """)

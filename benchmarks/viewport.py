@@ -113,7 +113,7 @@ def write(run: Path, slices: int) -> None:
     )  # fmt: skip
     manifest = Manifest(
         format=RUN_FORMAT, version=RUN_VERSION, tool_version="0", reader_version=1, input="made", input_bytes=0,
-        sources=[], profiles=[profile], tables={name: profile.tables.get(name, 0) for name in BY_NAME},
+        sources=msgspec.Raw(b"[]"), profiles=[profile], tables={name: profile.tables.get(name, 0) for name in BY_NAME},
     )  # fmt: skip
     (run / MANIFEST_NAME).write_bytes(msgspec.json.encode(manifest))
 

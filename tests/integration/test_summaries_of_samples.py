@@ -8,7 +8,9 @@ import pytest
 
 from ascend_sn.analysis import Missing, worked_out
 from ascend_sn.analysis.summaries import SUMMARISED, open_summaries
+from ascend_sn.cli.comparing import measured_side
 from ascend_sn.compare.measure import figures_of
+from ascend_sn.report.words.language import Language
 from ascend_sn.store import Run, locate
 from ascend_sn.store.mapping import in_turn
 from benchmarks.cluster_program import Model
@@ -39,8 +41,27 @@ def test_summaries_give_what_the_run_gives(tmp_path: Path, sample: str) -> None:
     assert compared >= 10
 
 
+def test_figures_of_a_run_folder_come_from_summaries_in_the_named_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ascend_sn.analysis.opening.LOOKED_INTO_WHOLE", 0)  # every job is a large one
+    monkeypatch.setenv("ASCEND_SN_CACHE_DIR", str(tmp_path / "default"))
+    plan = Plan(shape=Shape(dp=1, tp=2, pp=1), model=Model(layers=1, micro_batches=2), steps=3)
+    write_job(simulate(plan), tmp_path / "job")
+    own = locate(tmp_path / "job", cache_dir=tmp_path / "read").folder.rename(tmp_path / "own")
+
+    (figures,) = measured_side([own], Language.load("en"), cache_dir=tmp_path / "named").figures
+
+    assert figures.profile_count == 2
+    assert [path.name for path in (tmp_path / "named").iterdir()] == ["beside"]
+    assert not (tmp_path / "default").exists()
+
+
 @pytest.mark.parametrize("recorded", [True, False])
-def test_figures_of_a_comparison_are_the_same_of_summaries_and_of_profiles(tmp_path: Path, recorded: bool) -> None:
+def test_figures_of_a_comparison_are_the_same_of_summaries_and_of_profiles(
+    tmp_path: Path, recorded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ascend_sn.store.summaries._PROFILES", 3)  # three batches, the last one of two
     plan = Plan(shape=Shape(dp=2, tp=2, pp=2), model=Model(layers=1, micro_batches=2), steps=3, noise=Noise(0.05))
     write_job(simulate(plan), tmp_path / "job")
     if not recorded:  # then the ranks tell the parts of their calls together
@@ -53,8 +74,12 @@ def test_figures_of_a_comparison_are_the_same_of_summaries_and_of_profiles(tmp_p
         open_summaries(location, mapping=in_turn, cache_dir=tmp_path / "cache") as summaries,
     ):
         of_run, of_summaries = figures_of(run, "job"), figures_of(summaries, "job")
+        kept = summaries.sql("select distinct profile_id from summary_work_of_steps order by all").fetchall()
+        summaries.job = ""  # of one job of several the rows of its own profiles are summed
+        of_rows = figures_of(summaries, "job")
 
-    assert of_summaries == of_run
+    assert of_summaries == of_rows == of_run
+    assert kept == [(0,), (3,), (6,)]
     assert of_run.profile_count == 8
     assert {one.op for one in of_run.collectives} >= {"allreduce", "send", "receive"}
     assert {one.transit_ns is None for one in of_run.collectives if one.op == "allreduce"} == {False}

@@ -7,6 +7,7 @@ from typing import Final
 
 from ascend_sn.analysis.ranks.chosen_profiles import LOOKED_INTO, chosen_profiles
 from ascend_sn.analysis.summaries import summarise
+from ascend_sn.model.manifest import Manifest
 from ascend_sn.store import Location, Run
 from ascend_sn.store.ingest import Progress
 from ascend_sn.store.mapping import Mapping, in_turn
@@ -27,6 +28,7 @@ def opened_for(
     cache_dir: Path | None = None,
     progress: Progress | None = None,
     details: bool = True,
+    manifest: Manifest | None = None,
 ) -> Run:
     """Open a run so that its document can be assembled, and its tables be answered.
 
@@ -40,14 +42,15 @@ def opened_for(
         cache_dir: The cache; default as for `open_run`.
         progress: Called while they are.
         details: Whether some of many profiles are looked into; else their summaries alone are there.
+        manifest: That of the run, where it was read already.
     """
-    profiles = load_manifest(location.folder).profiles
-    if sum(job in (None, profile.job) for profile in profiles) <= LOOKED_INTO_WHOLE:
-        return Run(location.folder, location.input, job=job)
+    manifest = manifest or load_manifest(location.folder)
+    if sum(job in (None, profile.job) for profile in manifest.profiles) <= LOOKED_INTO_WHOLE:
+        return Run(location.folder, location.input, job=job, manifest=manifest)
     summaries = summaries_of(location, summarise, mapping=mapping, cache_dir=cache_dir, progress=progress)
-    known = Run(location.folder, location.input, job=job, summaries=summaries)
+    known = Run(location.folder, location.input, job=job, summaries=summaries, manifest=manifest)
     if not details:
         return known
     with known:
         chosen = chosen_profiles(known, LOOKED_INTO)
-    return Run(location.folder, location.input, job=job, profiles=chosen, summaries=summaries)
+    return Run(location.folder, location.input, job=job, profiles=chosen, summaries=summaries, manifest=manifest)

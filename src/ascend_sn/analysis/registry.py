@@ -29,6 +29,7 @@ __all__ = [
     "missing_needs",
     "profile_rows",
     "settled_once",
+    "summary_named",
     "summary_of",
 ]
 
@@ -103,6 +104,12 @@ def summary_of(per_profile: PerProfile) -> str:
     A function without a name of its own (an analysis with other settings) has no rows there.
     """
     return f"{SUMMARY}{getattr(per_profile, '__name__', '')}"
+
+
+def summary_named(name: str, db: DuckDBPyConnection) -> str | None:
+    """Return the table of the summaries that is kept under a name, None where it is not there."""
+    table = f"{SUMMARY}{name}"
+    return table if table in _summaries(db) else None
 
 
 def is_summarised(analysis: Analysis, db: DuckDBPyConnection) -> bool:

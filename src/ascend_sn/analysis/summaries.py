@@ -8,6 +8,7 @@ from typing import Final
 
 from ascend_sn.analysis import BY_NAME
 from ascend_sn.analysis.registry import missing_needs, summary_of
+from ascend_sn.analysis.steps.step_work import WORK_OF_STEPS, work_of_steps
 from ascend_sn.errors import AscendSnError
 from ascend_sn.store.ingest import Progress
 from ascend_sn.store.locate import Location
@@ -15,7 +16,7 @@ from ascend_sn.store.mapping import Mapping
 from ascend_sn.store.run import Run
 from ascend_sn.store.summaries import SUMMARY, Batch, BatchMade, show_profiles, summaries_of, write_result
 
-__all__ = ["SUMMARISED", "TABLES", "open_summaries", "summarise"]
+__all__ = ["SUMMARISED", "SUMMED", "TABLES", "open_summaries", "summarise"]
 
 SUMMARISED: Final = (
     "rank_presence",
@@ -44,6 +45,12 @@ SUMMARISED: Final = (
     "step_work",
 )
 """Analyses of which the rows per profile are kept."""
+
+SUMMED: Final = {"step_work": (WORK_OF_STEPS, work_of_steps)}
+"""Analyses of which the sums over the profiles of a batch are kept as well, their name, and the query that sums rows.
+
+The first profile of the batch stands for all.
+"""
 
 TABLES: Final = {
     "profile": "select * from profile",
@@ -109,6 +116,10 @@ def _summarise(batch: Batch, profiles: Sequence[int], failed: dict[int, str]) ->
                     name = summary_of(analysis.per_profile).removeprefix(SUMMARY)
                     analysis.per_profile(db).keep("summarised_rows")
                     write_result(db, batch, name, "from summarised_rows", part)
+                    if analysis.name in SUMMED:
+                        summed, sums_of = SUMMED[analysis.name]
+                        rows = f"select {profiles[0]} as profile_id, * from ({sums_of('summarised_rows')}) order by all"
+                        write_result(db, batch, summed, rows, part)
     except AscendSnError as error:
         if len(profiles) == 1:
             failed[part] = str(error)

@@ -70,7 +70,7 @@ def compare(
         base.figures,
         other.figures,
         language,
-        recoveries=recoveries_of(comparison, other),
+        recoveries=recoveries_of(comparison, other, cache_dir=cache_dir),
         fused=fused_of(comparison, base, other),
         predictions=audit_of(comparison, base, other, applied, cache_dir=cache_dir, now_ns=time.time_ns()),
         rows=top_k or DEFAULT_ROWS,

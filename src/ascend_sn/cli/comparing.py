@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ascend_sn.compare.figures import RunFigures
     from ascend_sn.compare.fused import FusedChanges
     from ascend_sn.compare.recovery import Recovery
+    from ascend_sn.model.manifest import Manifest
     from ascend_sn.report.documents.comparison import ComparisonDocument
     from ascend_sn.store.redaction import Redactor
 
@@ -89,12 +91,12 @@ def measured_side(paths: Sequence[Path], language: Language, *, cache_dir: Path 
         with short_process(), Waiting(language.text("say.reading", name=path.name)) as waiting:
             location = locate(path, cache_dir=cache_dir, progress=waiting.reading, mapping=as_fits)
             try:
-                jobs += _jobs(location, path, waiting, language)
+                jobs += _jobs(location, path, waiting, language, cache_dir)
             except StoreError:
                 if not location.discard():
                     raise
                 location = locate(path, cache_dir=cache_dir, progress=waiting.reading, mapping=as_fits)
-                jobs += _jobs(location, path, waiting, language)
+                jobs += _jobs(location, path, waiting, language, cache_dir)
     return Side(tuple(jobs))
 
 
@@ -123,7 +125,7 @@ def comparison_of(
     return redacted_sides(document, base, other) if redact else document
 
 
-def recoveries_of(comparison: Comparison, side: Side) -> list[Recovery]:
+def recoveries_of(comparison: Comparison, side: Side, *, cache_dir: Path | None) -> list[Recovery]:
     """Say of a regression what restoring each large cause recovers, by replay of the candidate."""
     if comparison.verdict not in ("regression", "possible") or comparison.attribution is None:
         return []
@@ -133,8 +135,9 @@ def recoveries_of(comparison: Comparison, side: Side) -> list[Recovery]:
     job = _standing(comparison, side, "candidate")
     if job is None:
         return []
-    with short_process(), opened_for(job.location, job=job.job or None, mapping=as_fits) as run:
-        return recoveries(run, job.figures, comparison.attribution)
+    opened = partial(opened_for, job.location, job=job.job or None, mapping=as_fits, cache_dir=cache_dir)
+    with short_process():
+        return recoveries(opened, job.figures, comparison.attribution)
 
 
 def fused_of(comparison: Comparison, base: Side, candidate: Side) -> FusedChanges | None:
@@ -261,18 +264,23 @@ def _learn_side(redactor: Redactor, side: Side) -> None:
             learn_run(redactor, run)
 
 
-def _jobs(location: Location, path: Path, waiting: Waiting, language: Language) -> list[_Job]:
-    names = jobs_of(load_manifest(location.folder))
+def _jobs(location: Location, path: Path, waiting: Waiting, language: Language, cache_dir: Path | None) -> list[_Job]:
+    manifest = load_manifest(location.folder)
+    names = jobs_of(manifest)
     called = printable(str(path))
     found = []
     for name in names:
         waiting.tell(language.text("say.analysing"))
         shown = called if len(names) == 1 else f"{called}:{printable(name)}"
-        found.append(_Job(location, name, _figures(location, name if len(names) > 1 else None, shown)))
+        job = name if len(names) > 1 else None
+        figures = _figures(location, manifest, job, shown, cache_dir=cache_dir)
+        found.append(_Job(location, name, figures))
     return found
 
 
-def _figures(location: Location, job: str | None, name: str) -> RunFigures:
+def _figures(
+    location: Location, manifest: Manifest, job: str | None, name: str, *, cache_dir: Path | None
+) -> RunFigures:
     """Measure a job, or take up its figures where neither the input nor the code changed."""
     from ascend_sn.compare.figures import RunFigures
 
@@ -284,15 +292,18 @@ def _figures(location: Location, job: str | None, name: str) -> RunFigures:
             return msgspec.structs.replace(msgspec.json.decode(kept, type=RunFigures), name=name)
         except (msgspec.MsgspecError, RecursionError):  # a full disk or a crash left something else in its place
             pass
-    figures = _measured(location, job, name)
+    figures = _measured(location, manifest, job, name, cache_dir)
     location.keep(key, msgspec.json.encode(figures))
     return figures
 
 
-def _measured(location: Location, job: str | None, name: str) -> RunFigures:
+def _measured(location: Location, manifest: Manifest, job: str | None, name: str, cache_dir: Path | None) -> RunFigures:
     from ascend_sn.analysis.opening import opened_for
     from ascend_sn.compare.measure import figures_of
     from ascend_sn.store.damage import told_damage
 
-    with opened_for(location, job=job, mapping=as_fits, details=False) as run, told_damage(run):
+    with (
+        opened_for(location, job=job, mapping=as_fits, cache_dir=cache_dir, details=False, manifest=manifest) as run,
+        told_damage(run),
+    ):
         return figures_of(run, name)

@@ -130,7 +130,7 @@ def _judged(
     if not base:
         return None
     result = gated(base, other.figures, settings)
-    recoveries = [] if result.verdict == "passed" else recoveries_of(result.comparison, other)
+    recoveries = [] if result.verdict == "passed" else recoveries_of(result.comparison, other, cache_dir=cache_dir)
     took_ns = time.perf_counter_ns() - began
     source.keep(other, result, language)
 

@@ -24,15 +24,24 @@ def fused_between(base: tuple[Location, str | None], candidate: tuple[Location, 
     Raises:
         StoreError: A run folder cannot be read.
     """
+    manifests = [load_manifest(location.folder) for location, _ in (base, candidate)]
     sides = [
-        [one for one in load_manifest(location.folder).profiles if job in (None, one.job)]
-        for location, job in (base, candidate)
+        [one for one in manifest.profiles if job in (None, one.job)]
+        for manifest, (_, job) in zip(manifests, (base, candidate), strict=True)
     ]
     ranks = ranks_to_align(*({one.rank for one in profiles} for profiles in sides))
     with ExitStack() as opened:
         runs = [
-            opened.enter_context(Run(location.folder, location.input, job=job, profiles=_looked_into(profiles, ranks)))
-            for (location, job), profiles in zip((base, candidate), sides, strict=True)
+            opened.enter_context(
+                Run(
+                    location.folder,
+                    location.input,
+                    job=job,
+                    profiles=_looked_into(profiles, ranks),
+                    manifest=manifest,
+                )
+            )
+            for (location, job), profiles, manifest in zip((base, candidate), sides, manifests, strict=True)
         ]
         if any(missing_needs(FUSED_NEEDS, run.db) for run in runs):
             return None

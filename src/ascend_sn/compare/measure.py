@@ -10,6 +10,8 @@ from duckdb import DuckDBPyConnection
 from ascend_sn import analysis
 from ascend_sn._version import __version__
 from ascend_sn.analysis import Missing
+from ascend_sn.analysis.registry import summary_named
+from ascend_sn.analysis.steps.step_work import WORK_OF_STEPS, work_of_steps
 from ascend_sn.compare.figures import FIGURES_VERSION, Collectives, Parts, Peak, RunFigures, Scope, StepFigures
 from ascend_sn.compare.work import work_of
 from ascend_sn.replay.choose import StepKey, steady_steps
@@ -77,20 +79,25 @@ def figures_of(run: Run, name: str) -> RunFigures:
 def _kept_work(run: Run) -> str | None:
     """Return the table of the rows of the analysis `step_work`, after summing them by step; None without kernels.
 
-    Of many profiles only the sums are read again, once for each question.
+    Of many profiles only the sums are read again, once for each question; of summaries, which hold the sums of each
+    batch, only those.
     """
     found = analysis.worked_out(run, "step_work")
     if isinstance(found, Missing):
         return None
     work = found.table("compared_work")
-    run.db.execute(f"""
-        create or replace temp table {_WORK} as
-        select coalesce(step.session, 0) as session, coalesce(step.step, step.step_id) as number,
-               kind, op, shapes, module, operator, sum(calls)::bigint as calls, sum(total_ns)::bigint as total_ns
-        from {work} work
-        join step using (profile_id, step_id)
-        group by all
-    """)
+    summed = None if run.job is not None else summary_named(WORK_OF_STEPS, run.db)  # a batch may hold several jobs
+    query = (
+        work_of_steps(work)
+        if summed is None
+        else f"""
+            select session, number, kind, op, shapes, module, operator,
+                   sum(calls)::bigint as calls, sum(total_ns)::bigint as total_ns
+            from {summed}
+            group by all
+        """
+    )
+    run.db.execute(f"create or replace temp table {_WORK} as {query}")
     return work
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -24,11 +24,11 @@ _LEAST_RATIO: Final = 0.05
 """Share of the regression that a cause must have to be worth a sentence."""
 
 
-def recoveries(run: Run, figures: RunFigures, divided: Attribution) -> list[Recovery]:
+def recoveries(opened: Callable[[], Run], figures: RunFigures, divided: Attribution) -> list[Recovery]:
     """Say of the largest causes of a regression what restoring each would recover, the most first.
 
     Args:
-        run: The candidate, opened; its median steady step is replayed.
+        opened: Opens the candidate, where an operator's share is found by replay of its median steady step.
         figures: Its figures.
         divided: The difference, divided.
     """
@@ -37,8 +37,12 @@ def recoveries(run: Run, figures: RunFigures, divided: Attribution) -> list[Reco
     grown = [row for row in _by_name(divided.rows) if row[1] >= _LEAST_RATIO * divided.difference_ns][:_MOST]
     if not grown:
         return []
-    replay = Replay.of(run) if any(kind == "compute" for (kind, _), _, _, _ in grown) else None
-    found = [_recovery(entry, replay, figures, divided) for entry in grown]
+    if any(kind == "compute" for (kind, _), _, _, _ in grown):
+        with opened() as run:
+            replay = Replay.of(run)
+            found = [_recovery(entry, replay, figures, divided) for entry in grown]
+    else:
+        found = [_recovery(entry, None, figures, divided) for entry in grown]
     return sorted(found, key=lambda one: -one.recovered_ns)
 
 

@@ -32,7 +32,7 @@ class ManifestSource(msgspec.Struct, frozen=True, omit_defaults=True):
     hash: str
 
 
-class ManifestProfile(msgspec.Struct, frozen=True, omit_defaults=True):
+class ManifestProfile(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One profile: its identity, the key of the files it was made from, its row counts by table.
 
     `job` names the job it belongs to where the input holds several, see `store.jobs`. `rank_assumed` is true
@@ -65,7 +65,11 @@ class ManifestLost(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The whole manifest; `tables` gives the row count of every table, `lost` the sources that are still to be read."""
+    """The whole manifest; `tables` gives the row count of every table, `lost` the sources that are still to be read.
+
+    `sources` is the JSON text of a list of `ManifestSource`, most of the manifest of many ranks; an opening does not
+    need it.
+    """
 
     format: str
     version: int
@@ -73,8 +77,17 @@ class Manifest(msgspec.Struct, frozen=True):
     reader_version: int
     input: str
     input_bytes: int
-    sources: list[ManifestSource]
+    sources: msgspec.Raw
     profiles: list[ManifestProfile]
     tables: dict[str, int]
     overhead: dict[str, Any] = {}
     lost: list[ManifestLost] = []
+
+    @property
+    def files(self) -> list[ManifestSource]:
+        """The files that were read.
+
+        Raises:
+            msgspec.DecodeError: The text is no list of them.
+        """
+        return msgspec.json.decode(self.sources, type=list[ManifestSource])

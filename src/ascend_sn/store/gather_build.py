@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
+import msgspec
 
-from ascend_sn.errors import EmptyInputError
+from ascend_sn.errors import EmptyInputError, StoreError
 from ascend_sn.model.ledger import DamageEntry, Ledger
-from ascend_sn.model.manifest import Manifest, ManifestLost, ManifestProfile
+from ascend_sn.model.manifest import MANIFEST_NAME, Manifest, ManifestLost, ManifestProfile, ManifestSource
 from ascend_sn.store.gather import Shards
 from ascend_sn.store.run_parts import READING, WHOLE_INPUT, Written, finish_run, take_over
 from ascend_sn.store.upgrade import load_manifest
@@ -48,8 +49,19 @@ def build_gathered(shards: Shards, folder: Path, *, input_name: str) -> Manifest
             ledger.add(one.source, "lost", example=one.reason)
     if not written:
         raise EmptyInputError(shards.root, "the shards hold no profile")
-    sources = list(dict.fromkeys(file for manifest in manifests for file in manifest.sources))
+    sources = list(
+        dict.fromkeys(
+            file for path, manifest in zip(shards.present, manifests, strict=True) for file in _files(path, manifest)
+        )
+    )
     return finish_run(folder, written, ledger, input_name=input_name, sources=sources, lost=lost)
+
+
+def _files(shard: Path, manifest: Manifest) -> list[ManifestSource]:
+    try:
+        return manifest.files
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise StoreError(shard / MANIFEST_NAME, f"the manifest is damaged: {error}") from error
 
 
 def _identity(profile: ManifestProfile) -> tuple[object, ...]:

@@ -24,7 +24,7 @@ from ascend_sn.store.mapping import Mapping, in_turn
 from ascend_sn.store.remarks import remark
 from ascend_sn.store.sealed import BrokenSealError, read_sealed, write_sealed
 from ascend_sn.store.upgrade import is_run_folder, load_manifest
-from ascend_sn.store.whole import check_tables_path, check_whole
+from ascend_sn.store.whole import check_tables_path
 
 if TYPE_CHECKING:
     from ascend_sn.formats.discover import Discovery
@@ -133,7 +133,6 @@ def locate(
             raise UsageError(f"{own}: is a run folder of ascend-sn, which is opened alone; name its source instead")
         if own is not None:
             check_tables_path(own)
-            check_whole(own, load_manifest(own))
             return Location(own, named, is_cached=False)
         _check_cache(named, cache_dir or cache_folder())
         if named.only is not None and (shards := Shards.below(named.only)) is not None:

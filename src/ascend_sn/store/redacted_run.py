@@ -156,7 +156,7 @@ def _manifest(run: Run, redactor: Redactor) -> Manifest:
         if run.job in (None, profile.job)
     ]
     return msgspec.structs.replace(
-        manifest, input=redactor.place(manifest.input), sources=[], profiles=profiles, overhead={}
+        manifest, input=redactor.place(manifest.input), sources=msgspec.Raw(b"[]"), profiles=profiles, overhead={}
     )
 
 

@@ -22,7 +22,7 @@ from ascend_sn.store.parquet import connected, is_small, show_table
 from ascend_sn.store.run_parts import WHOLE_INPUT
 from ascend_sn.store.summaries import Summaries
 from ascend_sn.store.upgrade import load_manifest
-from ascend_sn.store.whole import check_sums
+from ascend_sn.store.whole import check_shown
 
 if TYPE_CHECKING:
     from ascend_sn.store.ingest import Progress
@@ -48,7 +48,8 @@ class Run:
         display: Makes what a notebook shows of the run, as HTML; who opens runs for people sets it.
 
     With `profiles`, the tables of these are shown. With `summaries`, the results per profile of a cluster are shown,
-    and the tables that they hold for all profiles; the other tables are empty without `profiles`.
+    and the tables that they hold for all profiles; the other tables are empty without `profiles`. Who has read the
+    manifest gives it: that of many profiles has megabytes.
     """
 
     detailed: frozenset[int] | None = None
@@ -63,11 +64,12 @@ class Run:
         job: str | None = None,
         profiles: Collection[int] | None = None,
         summaries: Summaries | None = None,
+        manifest: Manifest | None = None,
     ) -> None:
         self.path = path
         self.input = named
         self.job = job
-        self.manifest: Manifest = load_manifest(path)
+        self.manifest: Manifest = load_manifest(path) if manifest is None else manifest
         of_job = {profile.profile_id for profile in self.manifest.profiles if job in (None, profile.job)}
         if job is not None and not of_job:
             nearest = next(iter(get_close_matches(job, self.jobs, n=1)), None)
@@ -79,9 +81,9 @@ class Run:
             self.unsummarised = summaries.lost
         self.assumed_ranks = [profile.profile_id for profile in self.manifest.profiles if profile.rank_assumed]
         self.files: dict[str, list[Path]] = {}
-        self.row_count = sum(sum(self.manifest.profiles[one].tables.values()) for one in visible)
-        if summaries is not None:
-            self.row_count = summaries.row_count + (self.row_count if profiles is not None else 0)
+        self.row_count = 0 if summaries is None else summaries.row_count
+        if summaries is None or profiles is not None:
+            self.row_count += sum(sum(self.manifest.profiles[one].tables.values()) for one in visible)
         self.db: DuckDBPyConnection = connected(self.row_count)
         summed = (
             []
@@ -99,7 +101,7 @@ class Run:
             files = sorted(file for one in folders for file in path.absolute().glob(f"{name}/{one}/part-*.parquet"))
             self.files[name] = files
         if self.files:
-            check_sums(self.files, [self.manifest.profiles[one] for one in visible])
+            check_shown(path, self.files, [self.manifest.profiles[one] for one in visible])
         for name, files in self.files.items():
             try:
                 show_table(self.db, BY_NAME[name], files, self.assumed_ranks, in_memory=is_small(self.row_count))

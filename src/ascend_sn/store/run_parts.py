@@ -98,7 +98,7 @@ def finish_run(
         reader_version=READER_VERSION,
         input=input_name,
         input_bytes=size_bytes,
-        sources=sources,
+        sources=msgspec.Raw(msgspec.json.encode(sources)),
         profiles=profiles,
         tables=counts,
         lost=lost,

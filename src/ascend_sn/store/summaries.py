@@ -28,7 +28,7 @@ from ascend_sn.store.parquet import connected, quiet, show_table
 from ascend_sn.store.run_parts import WHOLE_INPUT, link_or_copy
 from ascend_sn.store.sealed import BrokenSealError, decoded, write_sealed
 from ascend_sn.store.upgrade import load_manifest
-from ascend_sn.store.whole import SUMMED_BYTES, sum_of
+from ascend_sn.store.whole import SUMMED_BYTES, check_whole, sum_of
 
 __all__ = [
     "SUMMARY",
@@ -180,6 +180,7 @@ def summaries_of(
     state = code_state(*_MADE_BY)
 
     def build(building: Path) -> None:
+        check_whole(location.folder, load_manifest(location.folder))
         _build(location.folder, building.absolute(), _earlier(state, location), summarise, mapping, progress)
 
     return _opened(made_beside(location, f"{_FOLDER}/{state}", build, _is_whole, cache_dir=cache_dir))

@@ -32,7 +32,10 @@ class _Versioned(msgspec.Struct):
 def is_run_folder(path: Path) -> bool:
     """Whether `path` holds a manifest of ours; false for a folder that cannot be looked into."""
     manifest = path / MANIFEST_NAME
-    return os.path.isfile(manifest) and RUN_FORMAT.encode() in manifest.read_bytes()[:4096]
+    if not os.path.isfile(manifest):
+        return False
+    with manifest.open("rb") as file:
+        return RUN_FORMAT.encode() in file.read(4096)
 
 
 def load_manifest(folder: Path) -> Manifest:
@@ -74,7 +77,7 @@ def load_manifest(folder: Path) -> Manifest:
         while version < RUN_VERSION:
             raw = UPGRADERS[version](folder, raw)
             version = int(raw["version"])
-        return msgspec.convert(raw, Manifest)
+        return msgspec.json.decode(msgspec.json.encode(raw), type=Manifest)
     except RecursionError as error:
         raise StoreError(path, "the manifest is damaged: nested too deeply") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

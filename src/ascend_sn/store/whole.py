@@ -1,4 +1,4 @@
-"""Whether a run folder that a user hands in still holds every file that its manifest promises."""
+"""Whether a run folder still holds every file that its manifest promises."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 from ascend_sn.errors import StoreError
 from ascend_sn.model.manifest import Manifest, ManifestProfile
 
-__all__ = ["ASSUMED_PART", "SUMMED_BYTES", "WAY_OUT", "check_sums", "check_tables_path", "check_whole", "sum_of"]
+__all__ = ["ASSUMED_PART", "SUMMED_BYTES", "WAY_OUT", "check_shown", "check_tables_path", "check_whole", "sum_of"]
 
 ASSUMED_PART: Final = "part-assumed.parquet"
 """Damage that is noted beside what a reader noted."""
@@ -63,23 +63,32 @@ def sum_of(part: Path) -> int:
     return zlib.crc32(part.read_bytes())
 
 
-def check_sums(files: Mapping[str, Sequence[Path]], profiles: Sequence[ManifestProfile]) -> None:
-    """Compare the tables' files with what was written; a disk, or who copied them, may have changed a bit.
+def check_shown(folder: Path, files: Mapping[str, Sequence[Path]], profiles: Sequence[ManifestProfile]) -> None:
+    """Look whether the tables that are shown are those that were written.
+
+    A copy may have been cut, and a disk, or who copied them, may have changed a bit.
 
     Args:
+        folder: The run folder.
         files: The Parquet files of each table.
         profiles: The profiles whose tables are shown.
 
     Raises:
-        StoreError: A file is another one; it is named.
+        StoreError: A file is missing, cut, or another one; it is named.
     """
+    here = {(table, part.parent.name) for table, parts in files.items() for part in parts}
+    for one in profiles:
+        for table in one.tables:
+            if table in files and (table, f"profile={one.profile_id}") not in here:
+                place = folder / table / f"profile={one.profile_id}"
+                raise StoreError(place, f"missing in the run folder; {WAY_OUT}")
     sums = {(table, f"profile={one.profile_id}"): value for one in profiles for table, value in one.sums.items()}
     left = SUMMED_BYTES
     for table, parts in files.items():
         for part in parts:
+            _check_part(part)
             expected = sums.get((table, part.parent.name))
             if expected is None or part.name == ASSUMED_PART or left < 0:
-                _check_file(part)
                 continue
             try:
                 left -= part.stat().st_size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from duckdb import DuckDBPyConnection
 
@@ -10,6 +11,7 @@ from ascend_sn.compare.figures import RunFigures
 from ascend_sn.compare.measure import figures_of
 from ascend_sn.compare.recovery import Recovery
 from ascend_sn.compare.restore import recoveries
+from ascend_sn.store import Run
 from tests.unit.analysis.traces import call, database, kernel, numbered, step
 from tests.unit.report.drawn import DrawnRun
 
@@ -43,7 +45,7 @@ def recovered(before: tuple[int, int, int], after: tuple[int, int, int]) -> dict
     (_, base), (run, candidate) = opened(*before), opened(*after)
     divided = compared([base], [candidate]).attribution
     assert divided is not None
-    return {one.name: one for one in recoveries(run, candidate, divided)}
+    return {one.name: one for one in recoveries(lambda: run, candidate, divided)}
 
 
 def test_an_operator_on_the_critical_path_gives_back_what_it_took() -> None:
@@ -64,3 +66,20 @@ def test_another_kernel_that_takes_its_place_limits_the_recovery() -> None:
 
 def test_no_regression_has_nothing_to_recover() -> None:
     assert recovered((400, 300, 100), (300, 300, 100)) == {}
+
+
+def test_a_run_is_opened_only_where_an_operator_is_replayed() -> None:
+    (_, base), (_, candidate) = opened(400, 300, 100), opened(400, 500, 100)
+    divided = compared([base], [candidate]).attribution
+    assert divided is not None
+    (row,) = [row for row in divided.rows if row.name == "B"]
+    renamed = msgspec.structs.replace(row, kind="communication", name="allreduce")
+    of_calls = msgspec.structs.replace(divided, rows=[renamed])
+
+    (found,) = recoveries(not_opened, candidate, of_calls)
+
+    assert (found.name, found.method, found.recovered_ns) == ("allreduce", "measured", row.delta_ns)
+
+
+def not_opened() -> Run:
+    raise AssertionError("nothing is to be replayed")

@@ -42,7 +42,7 @@ def write_run(db: DuckDBPyConnection, folder: Path) -> Path:
         reader_version=1,
         input="drawn",
         input_bytes=0,
-        sources=[],
+        sources=msgspec.Raw(b"[]"),
         profiles=[
             ManifestProfile(
                 profile_id=profile_id, rank=rank, host=host, pid=pid, start_ns=0, source=f"r{profile_id}",

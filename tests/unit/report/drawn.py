@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import msgspec
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.model.manifest import RUN_FORMAT, RUN_VERSION, Manifest
@@ -34,7 +35,7 @@ class DrawnRun(Run):
             reader_version=1,
             input=name,
             input_bytes=0,
-            sources=[],
+            sources=msgspec.Raw(b"[]"),
             profiles=[],
             tables={},
         )

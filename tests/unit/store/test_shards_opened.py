@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -35,6 +36,16 @@ def sharded(source: Path, output: Path, count: int) -> Path:
         shard = Shard(number, count)
         shutil.copytree(locate(source, chosen=shard.of).folder, output / shard.name)
     return output
+
+
+def test_files_of_a_damaged_manifest_are_named(drawn: DrawnReader, cache: Path, tmp_path: Path) -> None:
+    shards = sharded(cluster(tmp_path / "in", 2), tmp_path / "shards", 2)
+    damaged = shards / "shard-1-of-2" / "manifest.json"
+    told = json.loads(damaged.read_text())
+    damaged.write_text(json.dumps({**told, "sources": [{"path": 7}]}))
+
+    with pytest.raises(StoreError, match=r"shard-1-of-2/manifest\.json: the manifest is damaged: Expected `str`"):
+        open_run(shards)
 
 
 def losing(lost: str) -> Callable[..., Iterator[Outcome[Any]]]:

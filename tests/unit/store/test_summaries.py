@@ -107,6 +107,34 @@ def test_a_run_folder_of_the_user_is_not_written_to(drawn: DrawnReader, cache: P
     assert rows(location, summaries) == [(0, 1), (1, 2)]
 
 
+def own_run(tmp_path: Path) -> Path:
+    """A run folder of the user's, two ranks."""
+    own = tmp_path / "own"
+    shutil.copytree(locate(cluster(tmp_path / "in", 2)).folder, own)
+    return own
+
+
+def test_summaries_are_made_of_whole_runs_only(drawn: DrawnReader, cache: Path, tmp_path: Path) -> None:
+    own = own_run(tmp_path)
+    shutil.rmtree(own / "kernel" / "profile=1")
+
+    with pytest.raises(StoreError, match=r"kernel/profile=1: missing in the run folder"):
+        summaries_of(locate(own), counted, mapping=in_turn)
+
+
+def test_who_asks_the_summaries_looks_into_no_table(drawn: DrawnReader, cache: Path, tmp_path: Path) -> None:
+    own = own_run(tmp_path)
+    summaries_of(locate(own), counted, mapping=in_turn)
+    shutil.rmtree(own / "kernel" / "profile=1")
+
+    location = locate(own)
+    summaries = summaries_of(location, counted, mapping=in_turn)
+
+    assert rows(location, summaries) == [(0, 1), (1, 2)]
+    with pytest.raises(StoreError, match=r"kernel/profile=1: missing in the run folder"):
+        Run(own, location.input, profiles=[1], summaries=summaries)
+
+
 def test_a_worker_needs_no_manifest(drawn: DrawnReader, cache: Path, tmp_path: Path) -> None:
     # It describes all ranks: read by every batch, it would cost the square of their number.
     location = locate(cluster(tmp_path / "in", 34))

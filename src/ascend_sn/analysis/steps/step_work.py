@@ -14,7 +14,10 @@ from ascend_sn.analysis.relations import Result, listed, selected
 from ascend_sn.model.kinds import COMPUTE_KINDS
 from ascend_sn.model.rows import Int64
 
-__all__ = ["ANALYSIS", "step_work"]
+__all__ = ["ANALYSIS", "WORK_OF_STEPS", "step_work", "work_of_steps"]
+
+WORK_OF_STEPS: Final = "work_of_steps"
+"""Name of the summary that holds the rows of `step_work` after summing them over the profiles of a batch."""
 
 _EXPOSED: Final = "exposed_work"
 
@@ -58,6 +61,23 @@ def step_work(db: DuckDBPyConnection) -> Result:
         order by all
         """,
     )
+
+
+def work_of_steps(work: str) -> str:
+    """Return the query that sums rows of `step_work` over the profiles: session, number, then as there.
+
+    A step of the job has the same session and number on every rank.
+
+    Args:
+        work: The table that holds the rows, on a connection with the table `step`.
+    """
+    return f"""
+        select coalesce(step.session, 0) as session, coalesce(step.step, step.step_id) as number,
+               kind, op, shapes, module, operator, sum(calls)::bigint as calls, sum(total_ns)::bigint as total_ns
+        from {work} work
+        join step using (profile_id, step_id)
+        group by all
+    """
 
 
 def _exposed(db: DuckDBPyConnection) -> list[dict[str, Any]]:
