@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import re
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from ascend_sn.insight.connections import CONNECTIONS
 from tests.integration.test_fault_store import SLICES, TRACE
 
-SLOW_CLIENTS = 200
+SLOW_CLIENTS = 400
 
 
 @pytest.fixture
@@ -23,6 +25,15 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.parent.mkdir()
     path.write_text(json.dumps(TRACE))
     return path
+
+
+@pytest.fixture
+def large(trace: Path) -> Path:
+    """A trace whose table of kernels is a download of 2 MB."""
+    slice_ = {"ph": "X", "cat": "cpu_op", "name": "aten::op", "pid": 1, "tid": 1, "dur": 5}
+    slices = [{**slice_, "ts": 10 * at} for at in range(100 * SLICES)]
+    trace.write_text(json.dumps({**TRACE, "traceEvents": slices}))
+    return trace
 
 
 def test_two_pages_that_read_one_input_at_once_show_the_same(trace: Path, start: Any) -> None:
@@ -35,18 +46,85 @@ def test_two_pages_that_read_one_input_at_once_show_the_same(trace: Path, start:
     assert counts[0] == counts[1] >= SLICES
 
 
-def test_clients_that_never_finish_their_request_keep_nobody_out(trace: Path, start: Any) -> None:
+HALF = "GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: a"
+HALF_A_BODY = (
+    "PUT /api/v1/runs/a/marks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+    "Content-Type: application/json\r\nContent-Length: 500\r\n\r\n["
+)
+ANSWERED = "GET /api/v1/session HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
+DOWNLOAD = (
+    "GET /api/v1/runs/a/tables/kernels?format=csv HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
+)
+
+
+@pytest.mark.parametrize("sent", [HALF, HALF_A_BODY, ANSWERED], ids=["half a head", "half a body", "idle"])
+def test_clients_that_never_finish_their_request_keep_nobody_out(trace: Path, start: Any, sent: str) -> None:
     viewed = start(trace)
     viewed.runs()
+    process = psutil.Process(viewed.process.pid)
+    before = process.memory_info().rss
     with ExitStack() as stack:
-        for number in range(SLOW_CLIENTS):
-            slow = stack.enter_context(socket.create_connection(("127.0.0.1", viewed.port)))
-            slow.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: " + b"a" * (number % 50))
+        slow = [stack.enter_context(connected(viewed, sent)) for _ in range(SLOW_CLIENTS)]
+        for byte in b"abc":  # as slow ones go on: a byte, now and then, where the server still listens to it
+            for one in slow:
+                with suppress(ConnectionError):
+                    one.send(bytes([byte]))
 
-        status, _ = viewed.get("/api/v1/session")
+        statuses = [viewed.get("/api/v1/session")[0] for _ in range(5)]
 
-    assert status == 200
-    assert viewed.interrupted()[0] == 130
+        assert statuses == [200] * 5
+        assert process.num_fds() < CONNECTIONS + 30
+        assert process.memory_info().rss - before < 60 << 20
+        code, said = viewed.interrupted()
+    assert (code, "Traceback" in said, "ERROR" in said) == (130, False, False)
+
+
+def test_clients_that_read_slowly_or_not_keep_nobody_out_and_hold_little(large: Path, start: Any) -> None:
+    viewed = start(large)
+    viewed.runs()
+    process = psutil.Process(viewed.process.pid)
+    before = process.memory_info().rss
+    with ExitStack() as stack:
+        for _ in range(SLOW_CLIENTS):
+            stack.enter_context(connected(viewed, DOWNLOAD, receive_bytes=4096))
+
+        statuses = [viewed.get("/api/v1/session")[0] for _ in range(5)]
+
+        assert statuses == [200] * 5
+        assert process.num_fds() < 2 * CONNECTIONS + 30
+        assert process.memory_info().rss - before < 250 << 20
+        code, said = viewed.interrupted()
+    assert (code, "Traceback" in said, "ERROR" in said) == (130, False, False)
+
+
+def test_clients_that_go_in_the_middle_of_a_download_leave_nothing_behind(large: Path, start: Any) -> None:
+    viewed = start(large)
+    viewed.runs()
+    process = psutil.Process(viewed.process.pid)
+    gone(viewed, 5)
+    before, files = process.memory_info().rss, process.num_fds()
+
+    gone(viewed, 40)
+
+    assert viewed.get("/api/v1/session")[0] == 200
+    assert process.memory_info().rss - before < 40 << 20  # their answers have 80 MB
+    assert process.num_fds() <= files + 2
+
+
+def connected(viewed: Any, sent: str, receive_bytes: int = 65_536) -> socket.socket:
+    """A connection on which something was sent."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+    connection.connect(("127.0.0.1", viewed.port))
+    connection.sendall(sent.format(token=viewed.token).encode())
+    return connection
+
+
+def gone(viewed: Any, times: int) -> None:
+    """Ask for a download and go when it begins."""
+    for _ in range(times):
+        with connected(viewed, DOWNLOAD, receive_bytes=4096) as connection:
+            assert connection.recv(12) == b"HTTP/1.1 200"
 
 
 def test_requests_that_follow_each_other_are_each_checked(trace: Path, start: Any) -> None:

@@ -153,7 +153,7 @@ def _over_when_all_failed(runs: Sequence[ServedRun]) -> Callable[[], bool]:
 
 
 def _ended(served: Served, language: Language, signal_: int | None, is_busy: bool) -> None:
-    has_ended = served.close()
+    has_ended = served.close(is_busy=is_busy)
     if signal_ is not None and (is_busy or not has_ended):
         # What still works in other threads cannot be broken off; nothing of it is wanted any more.
         print(language.text("cli.interrupted"), file=sys.stderr)

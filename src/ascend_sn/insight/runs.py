@@ -404,8 +404,8 @@ class Served:
         """
         return self.run(id).opened()
 
-    def close(self, patience_s: float = 1.0) -> bool:
-        """End what is still read, and release the runs.
+    def close(self, patience_s: float = 1.0, *, is_busy: bool = False) -> bool:
+        """End what is still read, and release the runs, unless answers are still being worked out from them.
 
         Returns:
             Whether reading ended within `patience_s`; else what reads goes on until the process ends.
@@ -413,7 +413,7 @@ class Served:
         for run in self.runs:
             run.stop()
         ended = all([run.wait(patience_s) for run in self.runs])
-        if ended:
+        if ended and not is_busy:
             for run in self.runs:
                 run.release()
         return ended

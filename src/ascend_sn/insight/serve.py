@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import getpass
+import logging
 import secrets
 import socket
 import time
@@ -18,12 +19,13 @@ import uvicorn
 from starlette.applications import Starlette
 
 from ascend_sn.errors import UsageError
+from ascend_sn.insight.connections import CONNECTIONS, BoundedConnection
 from ascend_sn.insight.guard import Guard
 
 __all__ = ["Address", "Listening", "listening", "serve"]
 
-_CONNECTIONS: Final = 256
-"""Connections at a time; a tab keeps up to six."""
+_ANSWERS: Final = 2 * CONNECTIONS
+"""Answers in the making, with those to clients that were hung up on; more are refused."""
 
 _HEADER_BYTES: Final = 64 * 1024
 _IDLE_S: Final = 75
@@ -132,9 +134,9 @@ def serve(
             access_log=False,
             date_header=True,
             h11_max_incomplete_event_size=_HEADER_BYTES,
-            http="h11",
+            http=BoundedConnection,
             lifespan="off",
-            limit_concurrency=_CONNECTIONS,
+            limit_concurrency=_ANSWERS,
             log_level="error",
             proxy_headers=False,
             server_header=False,
@@ -180,6 +182,8 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Answers that are broken off are no defects; each would be logged with a traceback.
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         await super().shutdown(sockets)
         if self._ended is not None:
             self._ended(self._signal, bool(self.server_state.tasks))

@@ -28,7 +28,7 @@ __all__ = ["Answer", "LookedInto", "RunTables"]
 
 _MOST_LINES: Final = 1_000_000
 _BATCH: Final = 10_000
-_IN_MEMORY: Final = 8 << 20
+_IN_MEMORY: Final = 1 << 20
 _BYTE_ORDER_MARK: Final = "\ufeff"
 _SAFE: Final = 1 << 53
 _STACKS: Final = "frames"
