@@ -205,3 +205,128 @@ def spans_of(folder: Path) -> list[str]:
         return []
     found = capture.rows("span").to_dicts()
     return [str(row["name"]) for row in sorted(found, key=lambda row: row["ts_ns"])]
+
+
+LIMITED = """
+import resource, sys
+from ascend.profiler import Profiler
+profiler = Profiler(output_path=sys.argv[1], enable_memory=True)
+profiler.start()
+resource.setrlimit(getattr(resource, sys.argv[2]), (int(sys.argv[3]),) * 2)
+for number in range(20_000):
+    with profiler.op("work"):
+        pass
+    if number % 5_000 == 0:
+        profiler.save()
+profiler.stop()
+print("trained")
+"""
+
+
+def test_a_process_without_a_free_descriptor_trains_on_and_says_so_in_one_line(tmp_path: Path) -> None:
+    done = run_script(LIMITED, tmp_path / "run", "RLIMIT_NOFILE", "3")
+
+    assert done.stdout == "trained\n"
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("Too many open files") == done.stderr.count("\n") > 0
+    with ascend_sn.open(tmp_path / "run", cache_dir=tmp_path / "cache") as run:
+        ((spans,),) = run.sql("select count(*) from span where name = 'work'").fetchall()
+    assert spans == 20_000
+
+
+def test_a_process_without_memory_trains_on_and_what_was_recorded_is_read(tmp_path: Path) -> None:
+    done = run_script(LIMITED, tmp_path / "run", "RLIMIT_AS", str(1 << 20))
+
+    assert done.stdout == "trained\n"
+    with ascend_sn.open(tmp_path / "run", cache_dir=tmp_path / "cache") as run:
+        ((spans,),) = run.sql("select count(*) from span where name = 'work'").fetchall()
+    assert 0 < spans <= 20_000
+
+
+FORKED = """
+import os, sys, threading, time
+from ascend.profiler import Profiler
+profiler = Profiler(output_path=sys.argv[1])
+profiler.start()
+is_over = False
+
+def record():
+    while not is_over:
+        with profiler.op("beside"):
+            time.sleep(0.0001)  # what never rests fills the buffer; that rows are lost then is another matter
+
+def fork():
+    for number in range(12):
+        profiler.save()
+        with profiler.op("around a fork"):
+            child = os.fork()
+            if not child:
+                with profiler.op("nowhere"):
+                    pass
+                if number % 3 == 0:
+                    own = Profiler(output_path=f"{sys.argv[1]}-child-{number}")
+                    with own, own.op("of a child"):
+                        pass
+                if number % 3 == 1:
+                    os.execv(sys.executable, [sys.executable, "-c", "pass"])
+                os._exit(0)
+        codes.append(os.waitpid(child, 0)[1])
+
+codes = []
+threads = [threading.Thread(target=record) for _ in range(2)] + [threading.Thread(target=fork)]
+for thread in threads:
+    thread.start()
+threads[-1].join()
+is_over = True
+for thread in threads[:-1]:
+    thread.join()
+profiler.stop()
+print(codes == [0] * 12)
+"""
+
+
+def test_forks_of_a_thread_while_others_record_lose_nothing_and_children_record_apart(tmp_path: Path) -> None:
+    done = run_script(FORKED, tmp_path / "run")
+
+    assert (done.stdout, done.stderr) == ("True\n", "")
+    with ascend_sn.open(tmp_path / "run", cache_dir=tmp_path / "cache") as run:
+        found = dict(run.sql("select name, count(*) from span group by name").fetchall())
+    assert set(found) == {"around a fork", "beside"}
+    assert found["around a fork"] == 12
+    for number in (0, 3, 6, 9):
+        assert spans_of(tmp_path / f"run-child-{number}") == ["of a child"]
+
+
+FLUSHES = """
+import sys
+from ascend.profiler import Profiler
+profiler = Profiler(output_path=sys.argv[1])
+profiler.start()
+print("on", flush=True)
+for number in range(10_000_000):
+    with profiler.op(f"work {number % 50}"):
+        pass
+    if number % 200 == 0:
+        profiler.save()
+"""
+
+
+def test_a_process_that_is_held_in_the_middle_of_a_flush_and_killed_leaves_whole_rows(tmp_path: Path) -> None:
+    for at in range(4):
+        folder = tmp_path / f"run{at}"
+        command = [sys.executable, "-c", FLUSHES, str(folder)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=script_environment()) as child:
+            assert child.stdout is not None
+            child.stdout.readline()
+            for _ in range(3):  # it does nothing but flush: wherever it is held is in the middle of one
+                while not spans_of(folder):
+                    pass
+                child.send_signal(signal.SIGSTOP)
+                os.waitpid(child.pid, os.WUNTRACED)
+                held = spans_of(folder)
+                child.send_signal(signal.SIGCONT)
+            child.kill()
+
+        names = spans_of(folder)
+        assert len(names) >= len(held) > 0
+        assert names == [f"work {number % 50}" for number in range(len(names))]

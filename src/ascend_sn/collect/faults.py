@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from logging import Logger
@@ -17,17 +20,18 @@ class FaultLog:
 
     def exception(self, place: str) -> None:
         """Report the exception being handled; `place` names what was not recorded."""
-        if self._is_first(place):
-            _logger().exception("ascend-sn could not record (%s); the program goes on; said once", place)
+        if self._is_first(place) and (logger := _logger()) is not None:
+            logger.exception("ascend-sn could not record (%s); the program goes on; said once", place)
 
     def warning(self, place: str, text: str) -> None:
         """Report a misuse or a loss, such as a stop without a start."""
-        if self._is_first(place):
-            _logger().warning("ascend-sn: %s; said once", text)
+        if self._is_first(place) and (logger := _logger()) is not None:
+            logger.warning("ascend-sn: %s; said once", text)
 
     def note(self, text: str) -> None:
         """Say what is no trouble, to those who listen to it."""
-        _logger().info("ascend-sn: %s", text)
+        if (logger := _logger()) is not None:
+            logger.info("ascend-sn: %s", text)
 
     def _is_first(self, place: str) -> bool:
         count = self.counts.get(place, 0)
@@ -35,7 +39,13 @@ class FaultLog:
         return count == 0
 
 
-def _logger() -> Logger:
-    import logging  # here: it costs several milliseconds, and most recordings never say anything
-
+def _logger() -> Logger | None:
+    """Return where it is said; None where that cannot be loaded, as a process without a free descriptor cannot."""
+    try:
+        import logging  # here: it costs several milliseconds, and most recordings never say anything
+    except (OSError, ImportError, MemoryError) as error:
+        text = f"ascend-sn could not record, nor load what would say why ({error}); the program goes on\n"
+        with suppress(OSError):
+            os.write(2, text.encode(errors="replace"))
+        return None
     return logging.getLogger("ascend_sn.collect")

@@ -24,7 +24,9 @@ def call_in_children(forget: Callable[[], None]) -> None:
     if not _hooks:  # once, at the first recording: the hook cannot be taken away again
         os.register_at_fork(after_in_child=_forget)
         _hooks.append(_forget)
-    _forgetting.add(weakref.WeakMethod(forget, _forgetting.discard))
+    # Without a callback: that of a method complains on stderr where the interpreter ends before the object.
+    _forgetting.difference_update([known for known in _forgetting if known() is None])
+    _forgetting.add(weakref.WeakMethod(forget))
 
 
 def _forget() -> None:
