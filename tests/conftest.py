@@ -23,12 +23,13 @@ OTHERS_VARIABLES = (
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _own_surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _own_surroundings(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[None]:
     """Keep the user's cache, configuration, language and recording variables out of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         # One for all processes of a test run: a sample is read and analysed once, whichever file asks for it first.
-        is_worker = "PYTEST_XDIST_WORKER" in os.environ
-        together = tmp_path_factory.getbasetemp().parent if is_worker else tmp_path_factory.getbasetemp()
+        together = tmp_path_factory.getbasetemp()
+        if hasattr(pytestconfig, "workerinput"):  # of pytest-xdist: it gives each process a folder in that of the run
+            together = together.parent
         patch.setenv("XDG_CACHE_HOME", str(together / "cache"))
         (together / "cache").mkdir(exist_ok=True)
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))

@@ -19,7 +19,7 @@ READING = (
 _NAME = re.compile(r"[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*")
 _OTHERS = {
     *("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LANGUAGE", "XDG_CONFIG_HOME"),  # of libraries: set or cleared by the tests
-    *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "ASCEND_SN_WEB_OUT"),  # set for a program that is started
+    *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "ASCEND_SN_WEB_OUT", "PYTHONSAFEPATH"),  # set for a program that is started
     "AF_UNIX",
 }
 
