@@ -14,7 +14,7 @@ from ascend_sn.model.manifest import MANIFEST_NAME, Manifest, ManifestLost, Mani
 from ascend_sn.store.gather import Shards
 from ascend_sn.store.run_parts import READING, WHOLE_INPUT, Written, finish_run, take_over
 from ascend_sn.store.upgrade import load_manifest
-from ascend_sn.store.whole import check_whole
+from ascend_sn.store.whole import check_shown
 
 __all__ = ["build_gathered"]
 
@@ -32,7 +32,8 @@ def build_gathered(shards: Shards, folder: Path, *, input_name: str) -> Manifest
     taken: dict[tuple[object, ...], str] = {}
     manifests = [load_manifest(path) for path in shards.present]
     for number, (path, manifest) in enumerate(zip(shards.present, manifests, strict=True)):
-        check_whole(path, manifest)
+        # Here the shard is named; later it would be a place in the cache.
+        check_shown(path, _parts(path, manifest), manifest.profiles)
         place = folder / READING / str(number)
         own = [profile for profile in manifest.profiles if _identity(profile) not in taken]
         for profile in manifest.profiles:
@@ -62,6 +63,11 @@ def _files(shard: Path, manifest: Manifest) -> list[ManifestSource]:
         return manifest.files
     except (msgspec.DecodeError, RecursionError) as error:
         raise StoreError(shard / MANIFEST_NAME, f"the manifest is damaged: {error}") from error
+
+
+def _parts(shard: Path, manifest: Manifest) -> dict[str, list[Path]]:
+    tables = sorted({table for profile in manifest.profiles for table in profile.tables})
+    return {table: sorted(shard.glob(f"{table}/profile=*/part-*.parquet")) for table in tables}
 
 
 def _identity(profile: ManifestProfile) -> tuple[object, ...]:

@@ -162,6 +162,19 @@ def test_a_run_of_which_everything_is_lost_says_why(drawn: DrawnReader, cache: P
         locate(source, mapping=losing("rank0/p.txt"))
 
 
+def test_a_shard_with_a_changed_bit_in_a_table_is_named(drawn: DrawnReader, cache: Path, tmp_path: Path) -> None:
+    shards = sharded(cluster(tmp_path / "in", 2), tmp_path / "shards", 2)
+    (part,) = (shards / "shard-1-of-2").glob("kernel/*/part-0.parquet")
+    whole = part.read_bytes()
+    middle = len(whole) // 2
+    part.write_bytes(whole[:middle] + bytes([whole[middle] ^ 4]) + whole[middle + 1 :])
+
+    with pytest.raises(StoreError, match="its bytes are not those that were written") as caught:
+        open_run(shards)
+
+    assert caught.value.path == part
+
+
 def test_a_shard_that_was_copied_under_another_name_counts_once(
     drawn: DrawnReader, cache: Path, tmp_path: Path
 ) -> None:
