@@ -9,6 +9,7 @@ from time import perf_counter, perf_counter_ns, sleep, time_ns
 
 from ascend_sn.collect.buffer import SpanBuffer
 from ascend_sn.collect.framework import FrameworkRecorder
+from ascend_sn.collect.garbage import CollectionWatch
 from ascend_sn.collect.header import metadata, session_text
 from ascend_sn.collect.host_state import host_state
 from ascend_sn.collect.names import NameTable
@@ -19,6 +20,7 @@ from ascend_sn.collect.volume import VolumeForecast, limit_bytes
 from ascend_sn.collect.writer import TraceWriter
 from ascend_sn.model.trace_schema import (
     CAPACITY_METRIC,
+    COLLECTIONS_METRIC,
     FLUSH_METRIC,
     MISSING_STEPS_METRIC,
     NAMES_NAME,
@@ -102,6 +104,7 @@ class Trace:
         self.names.write_to(self._writer.write_names)
         self.buffer = self._new_buffer(clock)
         self.recorder = Recorder(self.buffer, self.names, clock)
+        self._collections: CollectionWatch | None = None
 
     @property
     def is_in_place(self) -> bool:
@@ -142,6 +145,8 @@ class Trace:
         if self._framework is not None:
             self._framework.start()
         self.recorder.start_session(session_text(config), time_ns(), step)
+        self._collections = CollectionWatch(self.recorder)
+        self._collections.start()
         self._forecast.begin(config, self._writer.trace_bytes)
         if config.enable_memory:
             self._sampler = self._new_sampler(config)
@@ -162,6 +167,8 @@ class Trace:
         if thread is not None and thread is not threading.current_thread():
             thread.join()
         self._thread = None
+        collections, self._collections = self._collections, None
+        collections_ns = 0 if collections is None else collections.stop()
         if self._framework is not None:
             self._framework.stop()
             capacity = self._framework.device_capacity()
@@ -173,6 +180,7 @@ class Trace:
             self._sampler = None
         self.recorder.metric(SPAN_COST_METRIC, self._span_cost_ns)
         self.recorder.metric(FLUSH_METRIC, self._flush_ns)
+        self.recorder.metric(COLLECTIONS_METRIC, collections_ns)
         for name, value in host_state().items():
             self.recorder.metric(name, value)
         self.recorder.end_session()
@@ -286,6 +294,8 @@ class Trace:
 
     def abandon(self) -> None:
         """Close the files in a forked child, where no lock of the parent can be trusted."""
+        if self._collections is not None:
+            self._collections.abandon()
         self.buffer.abandon()
         self.names.abandon()
         self._writer.close()
@@ -301,6 +311,9 @@ class Trace:
         if self.buffer.is_closed:
             return
         self._write_ring()
+        if self._collections is not None and self._collections.has_waiting:
+            self._collections.take()  # now that there is room
+            self._write_ring()
         lost_count = 0 if self._is_full else self.buffer.take_lost()  # a full trace says it once, at its end
         if lost_count:
             self.recorder.lost(lost_count)  # now that there is room

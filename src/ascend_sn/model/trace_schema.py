@@ -99,6 +99,13 @@ DATA_TIME_METRIC = "data_time"
 SPAN_COST_METRIC = "profiler.span_cost_ns"
 MISSING_STEPS_METRIC = "profiler.missing_steps"
 FLUSH_METRIC = "profiler.flush_ns"
+COLLECTIONS_METRIC = "profiler.collections_ns"
+"""Time that all garbage collections of a session took; where it stands, those without a row were short."""
+
+COLLECTION_NAME = "GC"
+COLLECTION_CATEGORY = "gc"
+"""Text and category of a HOST_CALL row that is a garbage collection of Python."""
+
 RESIDENT_COUNTER = "process.resident_bytes"
 
 # Metrics that say what surrounds the program: the recorder logs what it knows, and a program may log them too.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 import ascend_sn
 from ascend.profiler import Profiler
+from ascend_sn.collect import garbage
 from tests.shared_data import requires_shared, shared_path
 from tests.unit.collect.fake_torch_npu import fake_torch_npu
 
@@ -76,6 +78,30 @@ def test_the_export_and_the_marks_of_the_program_are_one_profile(torch_npu: Any,
     assert steps == [(0, "mark"), (1, "mark"), (2, "mark")]
     assert (spans, losses) == ([(3,)], [(3,)])
     assert capacity == [(1 << 36,)]
+
+
+@requires_shared
+def test_collections_stand_behind_the_calls_of_the_export(
+    torch_npu: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(garbage, "SHORTEST_NS", 0)
+    gc.disable()
+    with Profiler(output_path=tmp_path / "run") as profiler:
+        gc.collect()
+        profiler.step()
+    gc.enable()
+
+    with ascend_sn.open(EXPORT) as run:
+        ((theirs,),) = run.sql("select count(*) from host_call").fetchall()
+    with ascend_sn.open(tmp_path / "run") as run:
+        collected = run.sql("select host_call_id from host_call where level = 'gc'").fetchall()
+        launches = run.sql("select count(*) from kernel join host_call using (profile_id, host_call_id)").fetchall()
+    with ascend_sn.open(EXPORT) as run:
+        assert (
+            launches
+            == run.sql("select count(*) from kernel join host_call using (profile_id, host_call_id)").fetchall()
+        )
+    assert collected[0] == (theirs,)
 
 
 @requires_shared

@@ -15,6 +15,7 @@ from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed, worked_out_once
 from ascend_sn.analysis.window_rows import WINDOW_TYPES, lengths_within, window_identity
 from ascend_sn.model.rows import Int64
+from ascend_sn.model.trace_schema import COLLECTIONS_METRIC
 
 __all__ = ["ANALYSIS", "CAUSES", "free_time_causes"]
 
@@ -38,7 +39,7 @@ CAUSES: Final = (
 
 SILENT_HOST_NS: Final = 200_000_000
 """A stretch of host time without any recorded call or operator that is at least so long looks like a garbage
-collection, where no collections were recorded."""
+collection, where collections were not recorded."""
 
 _FROM_CALLS: Final = (
     ("gc", "gc"),
@@ -72,12 +73,12 @@ def free_time_causes(db: DuckDBPyConnection) -> Result:
     had not come to it: data_wait while a thread that launches work is in a data phase, host_python otherwise. On the
     host's side of the launch a recorded garbage collection (gc), allocation, compilation, profiler_flush, blocking
     copy (copy_call) or synchronisation (host_sync) takes the time first, in this order; the ranges that torch.compile
-    draws around its parts are compilation too. Where no collection was
-    recorded, a stretch of 200 ms without any host event is gc_guess. A kernel whose launch is not known leaves
+    draws around its parts are compilation too. Where collections were
+    not recorded, a stretch of 200 ms without any host event is gc_guess. A kernel whose launch is not known leaves
     unknown. Behind the last kernel nothing was asked for, which is the host's time.
 
     Args:
-        db: A connection with the tables `kernel`, `host_call`, `operator`, `span`, `step`.
+        db: A connection with the tables `kernel`, `host_call`, `operator`, `span`, `step`, `metric`.
 
     Returns:
         One row per window and cause that took any time: profile_id, rank, step_id, step, scope, cause, cause_ns
@@ -227,6 +228,12 @@ class _HostSide:
                    ))
             """,
         )
+        self._with_collections = {
+            profile_id
+            for (profile_id,) in db.execute(
+                "select distinct profile_id from metric where name = $name", {"name": COLLECTIONS_METRIC}
+            ).fetchall()
+        }
         self._waits: dict[int, dict[tuple[int | None, str | None], Intervals]] = {}
         for profile_id, device, stream, start, end in db.execute("""
             select profile_id, device_id, stream, list(ts_ns order by ts_ns), list(ts_ns + dur_ns order by ts_ns)
@@ -249,7 +256,8 @@ class _HostSide:
     def silent(self, profile_id: int, python: Intervals) -> Intervals:
         """The parts of host time that look like unrecorded garbage collections."""
         long_python = python[1] - python[0] >= SILENT_HOST_NS
-        if "gc" in self._calls.get(profile_id, {}) or not bool(long_python.any()):
+        recorded = "gc" in self._calls.get(profile_id, {}) or profile_id in self._with_collections
+        if recorded or not bool(long_python.any()):
             return _NOTHING
         moments = self._db.execute(
             """

@@ -82,7 +82,9 @@ def captures_of(source: Source, path: Path) -> list[Capture]:
         from ascend_sn.formats.train_trace.npu import npu_captures
 
         noted = Ledger(list(ledger.entries))
-        _, marked = _marked(trace, _threads(trace), file, noted)
+        threads = _threads(trace)
+        _, marked = _marked(trace, threads, file, noted)
+        marked["host_call"] = marks.collection_rows(*_collections(trace, threads))
         starts = np.sort(trace.of(schema.CAPTURE).ts_ns)
         found = npu_captures(source, path, _header(source, path, trace, "npu"), marked, starts, noted)
         if found:
@@ -162,6 +164,7 @@ def _tables(trace: _Trace, file: str, ledger: Ledger) -> dict[str, Rows]:
     threads = _threads(trace)
     found, tables = _marked(trace, threads, file, ledger)
     tables["memory_event"] = marks.memory_rows(trace.of(schema.MEMORY), names)
+    tables["host_call"] = marks.collection_rows(*_collections(trace, threads))
     if trace.process.device_kind == "host":
         kernels, kernel_span = spans.kernel_rows(found)
         collectives = spans.collective_rows(found, kernel_span, is_complete=not len(lost))
@@ -223,6 +226,14 @@ def _marked(trace: _Trace, threads: Text, file: str, ledger: Ledger) -> tuple[sp
         "metric": marks.metric_rows(logged, names, steps),
         "counter": marks.counter_rows(trace.of(schema.COUNTER), names),
     }
+
+
+def _collections(trace: _Trace, threads: Text) -> tuple[Events, Text]:
+    """Return the garbage collections of Python, and the thread of each."""
+    calls = np.flatnonzero(trace.events.kind == schema.HOST_CALL)
+    category = trace.names.column(trace.events.name_id[calls], "category").decode()
+    chosen = calls[[one == schema.COLLECTION_CATEGORY for one in category]]
+    return trace.events.take(chosen), threads.take(chosen)
 
 
 def _joined_spans(marked: Rows, frames: Rows) -> Rows:

@@ -9,10 +9,10 @@ import numpy as np
 from ascend_sn.formats.train_trace.names import Name, Names
 from ascend_sn.formats.train_trace.stream import Events
 from ascend_sn.model.rows import Int64, Nullable, Rows, Text, conform
-from ascend_sn.model.tables import COMM_GROUP_MEMBER, COUNTER, MEMORY_EVENT, METRIC, OPERATOR, STEP
-from ascend_sn.model.trace_schema import DEFAULT_GROUP, NOT_GIVEN
+from ascend_sn.model.tables import COMM_GROUP_MEMBER, COUNTER, HOST_CALL, MEMORY_EVENT, METRIC, OPERATOR, STEP
+from ascend_sn.model.trace_schema import COLLECTION_CATEGORY, COLLECTION_NAME, DEFAULT_GROUP, NOT_GIVEN
 
-__all__ = ["counter_rows", "group_rows", "memory_rows", "metric_rows", "operator_rows", "step_rows"]
+__all__ = ["collection_rows", "counter_rows", "group_rows", "memory_rows", "metric_rows", "operator_rows", "step_rows"]
 
 _MAX_MEMBERS: Final = 1_000_000
 
@@ -82,6 +82,22 @@ def counter_rows(samples: Events, names: Names) -> Rows:
         unit=names.column(samples.name_id, "unit"),
         ts_ns=samples.ts_ns,
         value=samples.value.view(np.float64),
+    )
+
+
+def collection_rows(collections: Events, thread: Text) -> Rows:
+    """Return Python's garbage collections, by start."""
+    order = np.argsort(collections.ts_ns, kind="stable")
+    collections = collections.take(order)
+    return conform(
+        HOST_CALL,
+        len(collections),
+        host_call_id=np.arange(len(collections)),
+        thread=thread.take(order),
+        level=COLLECTION_CATEGORY,
+        name=COLLECTION_NAME,
+        ts_ns=collections.ts_ns,
+        dur_ns=collections.dur_ns,
     )
 
 

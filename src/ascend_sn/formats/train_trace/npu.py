@@ -15,11 +15,11 @@ from ascend_sn.model.capture import Capture, ProfileHeader
 from ascend_sn.model.ledger import CoverageEntry, Ledger
 from ascend_sn.model.rows import Int64, Rows, concatenate
 from ascend_sn.model.tables import BY_NAME
-from ascend_sn.model.trace_schema import NPU_FOLDER
+from ascend_sn.model.trace_schema import COLLECTION_CATEGORY, NPU_FOLDER
 
 __all__ = ["npu_captures", "npu_members"]
 
-_ID_OF = {"span": "span_id", "step": "step_id"}
+_ID_OF = {"span": "span_id", "step": "step_id", "host_call": "host_call_id"}
 
 
 def npu_members(folder: Path) -> list[Path]:
@@ -36,7 +36,7 @@ def npu_captures(
         source: What was opened.
         path: The trace.
         header: Header of the trace.
-        marked: The recorder's own tables: step, span, metric, counter.
+        marked: The recorder's own tables: step, span, metric, counter; of host_call the garbage collections.
         starts: Start of each window, ascending.
         ledger: Ledger of the trace; gets the exports that cannot be read.
 
@@ -80,9 +80,9 @@ def _with_marks(capture: Capture, header: ProfileHeader, marked: Mapping[str, Ro
         config=ours,
     )
     for name, rows in marked.items():
-        if not len(rows):
-            continue
         theirs = capture.rows(name)
+        if not len(rows) or (name == "host_call" and theirs.text("level").matches([COLLECTION_CATEGORY]).any()):
+            continue  # of collections, those that torch_npu recorded are the same ones
         if name == "step" or not len(theirs):
             capture.tables[name] = rows
         else:

@@ -99,6 +99,11 @@ def test_a_long_silence_of_the_host_is_guessed_to_be_a_collection_unless_collect
 
     assert causes(rows) == {"launch_call": 6, "gc_guess": quiet + 5}
     assert causes([*rows, call("GC", 1, 1, level="gc")]) == {"launch_call": 5, "gc": 1, "host_python": quiet + 5}
+    # The recorder says so even where none was long enough to have a row.
+    assert causes([*rows, ("metric", {"name": "profiler.collections_ns", "ts_ns": 0, "value": 0.0})]) == {
+        "launch_call": 6,
+        "host_python": quiet + 5,
+    }
 
 
 def test_data_work_of_a_thread_that_launches_nothing_is_no_wait() -> None:

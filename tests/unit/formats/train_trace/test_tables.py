@@ -8,6 +8,7 @@ from pathlib import Path
 from ascend_sn.collect.recorder import double_as_int64
 from ascend_sn.model.trace_schema import (
     COUNTER,
+    HOST_CALL,
     LOST,
     MEMORY,
     METRIC,
@@ -268,6 +269,23 @@ def test_in_a_framework_capture_operators_are_the_frameworks_and_spans_are_range
     assert table(capture, "operator", "name", "ts_ns", "dur_ns", "input_shapes") == [("aten::mm", 2, 3, "2,2;2,2")]
     assert table(capture, "span", "name") == [("forward",)]
     assert len(capture.rows("kernel")) == 0
+
+
+def test_garbage_collections_are_host_calls_and_nothing_else_is_without_a_framework(tmp_path: Path) -> None:
+    trace = Writing(tmp_path)
+    trace.thread(7, "Loader")
+    trace.span("forward", 0, 4)
+    trace.row(HOST_CALL, "GC", 6, 3, thread=7, category="gc")
+    trace.row(HOST_CALL, "GC", 2, 1, category="gc")
+    trace.row(HOST_CALL, "cudaMalloc", 5, 1, category="cuda_runtime")
+
+    capture = trace.read()
+
+    assert table(capture, "host_call", "host_call_id", "thread", "level", "name", "ts_ns", "dur_ns") == [
+        (0, "thread 1", "gc", "GC", 2, 1),
+        (1, "Loader (7)", "gc", "GC", 6, 3),
+    ]
+    assert [entry.state for entry in capture.coverage if entry.table_name == "host_call"] == ["collected"]
 
 
 def test_a_span_that_was_cut_is_kept_and_said(tmp_path: Path) -> None:
