@@ -18,6 +18,7 @@ import duckdb
 import ascend_sn
 from ascend_sn import analysis, errors, replay
 from ascend_sn.advisor import rules
+from ascend_sn.advisor.device_texts import DEVICE_TEXTS
 from ascend_sn.advisor.finding import Advice, Finding, PricedGain, Suppressed
 from ascend_sn.advisor.thresholds import Thresholds
 from ascend_sn.analysis.registry import Analysis, Missing, Need, evaluate
@@ -50,6 +51,7 @@ UNITS = (
     ("_mhz", "MHz"),
     ("_count", "count"),
 )
+ON_DEVICE = {"npu": "on Ascend NPUs", "cuda": "on CUDA devices"}
 # What these names mean in every analysis; a docstring that says more about its own goes first.
 COMMON = {
     "calls": "how many",
@@ -308,6 +310,10 @@ def rules_page() -> str:
             english.outline(rule.text("title")) + ".",
             english.outline(rule.text("why")),
             f"*Do.* {english.outline(rule.text('advice'))}",
+            *(
+                f"*Do, {ON_DEVICE[kind]}.* {english.outline(text)}"
+                for kind, text in DEVICE_TEXTS.get(rule.text("advice"), {}).items()
+            ),
             f"*Verify.* {english.outline(rule.text('verify'))}",
             f"*Not when.* {english.outline(rule.text('not-when'))}",
             f"Topic: {rule.topic}. To change: {rule.effort}. Needs: "

@@ -70,7 +70,7 @@ def test_level1_converts_formats_for_a_sixth_of_compute() -> None:
     assert finding.message.params["names"] == "TransData"
     assert finding.message.params["call_count"] == 57
     assert finding.message.params["time_ns"] == pytest.approx(1_423_202, rel=0.01)
-    assert finding.advice.message_id == "rule.r-op-6.advice-format"
+    assert finding.advice.message_id == "rule.r-op-6.advice-format-npu"
 
 
 @requires_shared
@@ -107,7 +107,7 @@ def test_level1_is_not_told_to_align_or_that_its_shapes_change(parts: tuple[str,
     said = advice(*parts)
 
     assert {"R-OP-5", "R-OP-8", "R-FREQ-1", "R-OP-1"}.isdisjoint(codes(said))
-    assert found(said, "R-HOST-1").advice.message_id == "rule.r-host-1.advice"
+    assert found(said, "R-HOST-1").advice.message_id == "rule.r-host-1.advice-npu"
     # Its matrix products are bound by memory, so no tiling is advised.
     assert [held.reason.message_id for held in said.suppressed if held.code == "R-OP-4"] == ["suppressed.memory-bound"]
 

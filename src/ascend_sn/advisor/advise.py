@@ -9,6 +9,7 @@ from typing import Final, get_args
 
 from ascend_sn.advisor.after_causes import CAUSES, Priced, left_after_causes
 from ascend_sn.advisor.costliest import located
+from ascend_sn.advisor.device_texts import DEVICE_TEXTS, text_on
 from ascend_sn.advisor.facts import Facts
 from ascend_sn.advisor.finding import Advice, Finding, NotCollected, Severity, Suppressed, Topic
 from ascend_sn.advisor.joint import Option, planned
@@ -210,10 +211,10 @@ def _finding(facts: Facts, one: Priced, general: Limits) -> Finding:
         topic=rule.topic,
         severity=claim.severity if rule.is_risk and claim.severity else _severity(price, general),
         confidence=price.confidence,
-        title=_text(rule, claim, "title"),
-        message=_text(rule, claim, "message"),
-        advice=_text(rule, claim, "advice"),
-        next_step=_text(rule, claim, "verify"),
+        title=_text(facts, rule, claim, "title"),
+        message=_text(facts, rule, claim, "message"),
+        advice=_text(facts, rule, claim, "advice"),
+        next_step=_text(facts, rule, claim, "verify"),
         location=located(facts, rule.topic, claim),
         evidence=claim.evidence,
         effort=claim.effort or rule.effort,
@@ -230,16 +231,20 @@ def _suppressed(facts: Facts, rule: Rule, claim: Claim, name: str, price: Price,
         code=rule.code,
         topic=rule.topic,
         reason=reason,
-        title=_text(rule, claim, "title"),
-        message=_text(rule, claim, "message"),
+        title=_text(facts, rule, claim, "title"),
+        message=_text(facts, rule, claim, "message"),
         location=located(facts, rule.topic, claim),
         evidence=claim.evidence,
         gain=price.gain,
     )
 
 
-def _text(rule: Rule, claim: Claim, part: TextPart) -> Message:
-    return Message(claim.texts.get(part, rule.text(part)), dict(claim.params))
+def _text(facts: Facts, rule: Rule, claim: Claim, part: TextPart) -> Message:
+    text = claim.texts.get(part, rule.text(part))
+    if text in DEVICE_TEXTS:
+        kinds = {row["profile_id"]: row["device_kind"] for row in facts.profiles}
+        text = text_on(text, {kinds.get(one) for one in claim.location.profile_ids or kinds})
+    return Message(text, dict(claim.params))
 
 
 def _severity(price: Price, general: Limits) -> Severity:

@@ -72,5 +72,5 @@ def test_every_kind_is_a_finding_of_its_own_with_its_own_advice() -> None:
         "transpose",
         "cast",
         "copy",
-        "format",
+        "format-npu",
     ]

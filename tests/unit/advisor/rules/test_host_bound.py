@@ -98,7 +98,7 @@ def test_shapes_seen_once_make_a_captured_graph_doubtful() -> None:
     assert steady_finding is not None
     assert changing_finding.advice.message_id == "rule.r-host-1.advice-shapes"
     assert changing_finding.confidence == "low"
-    assert steady_finding.advice.message_id == "rule.r-host-1.advice"
+    assert steady_finding.advice.message_id == "rule.r-host-1.advice-npu"
 
 
 def test_without_shapes_nothing_is_said_of_them() -> None:
@@ -108,7 +108,7 @@ def test_without_shapes_nothing_is_said_of_them() -> None:
     finding = found(db, "R-HOST-1")
 
     assert finding is not None
-    assert finding.advice.message_id == "rule.r-host-1.advice"
+    assert finding.advice.message_id == "rule.r-host-1.advice-npu"
     assert "shapes_once_ratio" not in {evidence.name for evidence in finding.evidence}
 
 
