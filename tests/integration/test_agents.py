@@ -17,6 +17,7 @@ from mcp.client.stdio import stdio_client
 
 from ascend_sn.mcp.bounds import CHARACTERS, answer, table
 from ascend_sn.mcp.server import TOOLS
+from tests.unit.compare.recorded import recorded
 
 TRACE = Path(__file__).resolve().parents[1] / "golden" / "train_trace" / "v1"
 
@@ -78,6 +79,17 @@ def test_an_agent_asks_for_everything(recording: Path) -> None:
     assert comparison["verdict"] in ("no change", "inconclusive", "cannot compare")
     assert "ts_ns" in [column["name"] for column in step["columns"]]
     assert (rows["rows"], rows["row_count"], rows["shown_count"]) == ([[0], [1], [2]], 50, 3)
+
+
+def test_a_step_that_two_ranks_took_is_one(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        recorded(tmp_path / "job" / f"rank{rank}", [1000.0] * 3, rank=rank, size=2)
+
+    _, found = asked([tmp_path / "job"], ("list_runs", {}), ("step_breakdown", {}))
+    listed, breakdown = map(content, found)
+
+    (run,) = listed["runs"]
+    assert (run["profile_count"], run["step_count"], breakdown["step_count"]) == (2, 3, 3)
 
 
 def test_refusals_are_one_line_and_reach_nothing(recording: Path, tmp_path: Path) -> None:

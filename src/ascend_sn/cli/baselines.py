@@ -99,7 +99,14 @@ class BaselineSource:
 
     def keep(self, candidates: Side, result: GateResult, language: Language) -> None:
         """Record the candidate with its verdict, where that is asked for and there is one."""
-        if not self.record or result.verdict == "cannot compare":
+        if not self.record:
+            return
+        if result.verdict == "cannot compare":
+            from ascend_sn.compare.history.store import History
+
+            assert self.history is not None
+            with History(self.history.place) as history:
+                print(language.text("gate.not-recorded", where=self._shown(history.where)), file=sys.stderr)
             return
         is_suspect = result.verdict == "unsure" and any(one.kind == "possible" for one in result.reasons)
         self._add(candidates, "possible" if is_suspect else result.verdict, language)

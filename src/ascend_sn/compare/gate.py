@@ -85,7 +85,7 @@ def gated(base: Sequence[RunFigures], candidate: Sequence[RunFigures], settings:
     comparison = compared(base, candidate, settings.limits)
     obstacles = list(comparison.obstacles)
     if not obstacles and not comparison.is_same_setup:
-        obstacles = [Message("gate.other-setup"), *comparison.remarks[:1]]
+        obstacles = [Message("gate.other-setup")]  # which of them differs, the remarks say
     missing = [name for name in sorted(settings.declared) if name in comparison.absent or name in comparison.lacking]
     obstacles += [Message("gate.not-there", {"metric": name}) for name in missing if not obstacles]
     if obstacles:

@@ -70,7 +70,7 @@ class _Tools:
             if breakdown.get(name):
                 breakdown[name] = table(breakdown[name], limit)
         said = [statement["text"] for statement in document["verdict"]]
-        return answer({"verdict": said, "step_count": document["steps"].get("step_count"), "breakdown": breakdown})
+        return answer({"verdict": said, "step_count": document["steps"].get("job_step_count"), "breakdown": breakdown})
 
     def findings(self, run: str = "", topic: str = "", limit: int = 10) -> str:
         """List what limits a run, largest gain first.
@@ -163,7 +163,7 @@ class _Tools:
             "profile_count": len(profiles),
             "formats": sorted({profile["format"] for profile in profiles}),
             "devices": sorted({profile["device_name"] or profile["device_kind"] for profile in profiles}),
-            "step_count": document["steps"].get("step_count"),
+            "step_count": document["steps"].get("job_step_count"),
             "damage_count": document["health"]["damage_count"],
             "finding_count": len(document["findings"].get("rows", [])),
             "jobs": document["jobs"],

@@ -174,6 +174,21 @@ def test_both_languages_say_it(capsys: Capture, runs: Path) -> None:
     assert "step 时间变差" in "".join(out.split("\n")).replace("               ", "")
 
 
+def test_long_words_go_onto_a_second_line_and_no_figure_is_cut(
+    capsys: Capture, tmp_path: Path, monkeypatch: Patch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name, length in (("base", 1000), ("slow", 1500)):
+        recorded(tmp_path / name, steady(length, count=2))
+
+    _, out, _ = run(capsys, "compare", tmp_path / "base", tmp_path / "slow")
+    table = out.partition("Before and after")[2].partition("Where the step goes")[0]
+
+    assert "possible\n" in table
+    assert "\u2026 " not in table.replace(" \u2026 ", " to ")
+    assert " %" in table
+
+
 @pytest.mark.parametrize("columns", [80, 110])
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_no_line_is_wider_than_the_terminal(
@@ -283,7 +298,14 @@ def test_another_device_cannot_be_judged(capsys: Capture, runs: Path, tmp_path: 
     trace = other / "trace.json"
     trace.write_text(trace.read_text().replace("NVIDIA A100", "NVIDIA H100"))
 
-    assert run(capsys, "gate", other, "--baseline", runs / "base")[0] == 3
+    code, out, _ = run(capsys, "gate", other, "--baseline", runs / "base")
+    said = " ".join(out.partition("Verdict")[2].partition("Before and after")[0].split())
+
+    assert code == 3
+    assert said == (
+        "The gate cannot judge. Cannot compare: the candidate ran on another device, with another number of ranks or "
+        "another structure of the job. The device differs: NVIDIA A100 before, NVIDIA H100 now."
+    )
     assert run(capsys, "compare", runs / "base", other)[0] == 0
 
 

@@ -281,3 +281,19 @@ def test_a_verdict_that_is_none_is_named_in_one_harmless_line(capsys: Capture, h
     assert (code, out, len(err.splitlines())) == (3, "", 1)
     assert "is damaged" in err
     assert "\x1b" not in err
+
+
+def test_a_run_that_cannot_be_judged_is_not_recorded_and_that_is_said(
+    capsys: Capture, history: Path, tmp_path: Path
+) -> None:
+    other = recorded(tmp_path / "other", steady(1000))
+    trace = other / "trace.json"
+    trace.write_text(trace.read_text().replace("NVIDIA A100", "NVIDIA H100"))
+
+    code, _, err = run(capsys, "gate", other, "--history", history, "--series", "m", "--record")
+    _, listed, _ = run(capsys, "history", "list", "--history", history)
+
+    assert code == 3
+    assert f"not recorded in {history}: " in err
+    assert "--series NAME" in err
+    assert ("#6" in listed, "#7" in listed) == (True, False)

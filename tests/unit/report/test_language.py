@@ -51,6 +51,10 @@ def test_a_message_may_hold_a_message() -> None:
     assert Language.load("zh").render(message) == "rank 2，4 个 rank 中最差"
 
 
+def test_an_outline_keeps_braces_that_are_meant_as_such() -> None:
+    assert Language.load("en").outline("rank {rank} has {{x}}") == "rank \u2026 has {x}"
+
+
 def test_an_unknown_message_is_known_to_be_unknown() -> None:
     english = Language.load("en")
 

@@ -146,6 +146,8 @@ class _Screen:
         self._heading("compare.before-after")
         columns = ("column.baseline", "column.candidate", "column.change", "column.interval", "column.verdict")
         table = self.blocks.table("", *columns, gap=1)
+        for words in (table.columns[0], table.columns[-1]):
+            words.no_wrap = False  # where it is too wide, words go onto a second line and no figure is cut
         spreads = []
         for one in self.document.metrics:
             name, base, candidate, change, interval, _limit, verdict, spread = metric_cells(one, self.language)

@@ -181,7 +181,9 @@ def recovery_sentence(recovery: Recovery) -> Message:
 def gate_sentences(result: GateResult) -> list[Message]:
     """Say what the gate decided, and why."""
     said = [Message(_GATE[result.verdict])]
-    said += obstacle_sentences(result.obstacles)
+    if result.verdict == "cannot compare":
+        # How many runs more would settle it is no question where no number of them would.
+        return [*said, *obstacle_sentences(result.obstacles), *result.comparison.remarks[:1]]
     said += [_reason(reason, result.comparison) for reason in result.reasons]
     if result.verdict == "passed":
         said += [_judgement_sentence(one) for one in result.comparison.judgements if one.verdict is not None]

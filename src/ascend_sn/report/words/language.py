@@ -57,7 +57,11 @@ class Language(msgspec.Struct, frozen=True):
 
     def outline(self, message_id: str) -> str:
         """Return the text of a message that is not about anything yet: an ellipsis for what would be filled in."""
-        return re.sub(r"\{\w+\}", "\u2026", self._catalogue.gettext(message_id))
+        # A doubled brace is one that is meant as such, as in every text that is filled.
+        shown = {"{{": "{", "}}": "}"}
+        return re.sub(
+            r"\{\{|\}\}|\{\w+\}", lambda found: shown.get(found[0], "\u2026"), self._catalogue.gettext(message_id)
+        )
 
     def template(self, message_id: str) -> str:
         """Return the text of a message with its placeholders as they are."""
