@@ -16,6 +16,7 @@ from ascend_sn.compare.settings import GateSettings
 from ascend_sn.errors import NotComparableError, UsageError
 from ascend_sn.report.documents.comparison import comparison_document, gate_document
 from ascend_sn.report.gate_files import github_annotations, gitlab_report, junit_xml
+from ascend_sn.report.words.comparison_text import gate_sentences
 from ascend_sn.report.words.language import Language
 from tests.unit.compare.made import run_of, work
 
@@ -72,6 +73,16 @@ def test_a_declared_metric_must_be_there() -> None:
     found = gate(runs(100), runs(100, seed=1), declared=frozenset({"mfu"}))
 
     assert (found.verdict, found.obstacles[0].message_id) == ("cannot compare", "gate.not-there")
+
+
+def test_what_differs_beside_an_obstacle_of_another_kind_is_not_named_as_one() -> None:
+    found = gate(runs(100), runs(100, seed=1, tool_version="9"), declared=frozenset({"mfu"}))
+
+    assert [one.message_id for one in found.comparison.remarks] == ["compare.other-version"]
+    assert [one.message_id for one in gate_sentences(found)] == [
+        "gate.said.cannot-compare",
+        "compare.said.cannot-compare",
+    ]
 
 
 @pytest.mark.parametrize("more", [{"device_kinds": ["cuda"]}, {"ranks": [0, 1]}, {"steps": []}])

@@ -89,7 +89,8 @@ def _table(name: str, info: RunInfo, tables: Mapping[str, Rows], delivery: Deliv
     if name in _MAY_BE_EMPTY and asked is None and not happened:
         return CoverageEntry(name, "empty", "none happened in the capture", turn_on)
     reason = "requested, but nothing was recorded" if asked else "nothing was recorded"
-    return CoverageEntry(name, "missing", f"{reason} (looked in {where})" if where else reason, turn_on)
+    told = f"{reason} (looked in {where})" if where else reason
+    return CoverageEntry(name, "missing", told, "" if asked else turn_on)  # what was on already cannot be turned on
 
 
 def _no_kernels(delivery: Delivery) -> CoverageEntry:
@@ -142,7 +143,7 @@ def _columns(info: RunInfo, tables: Mapping[str, Rows], delivery: Delivery) -> l
                 table,
                 "not_requested" if asked is False else "missing",
                 _column_reason(table, column, info),
-                turn_on,
+                "" if asked else turn_on,
                 column,
             )
         )

@@ -183,7 +183,8 @@ def gate_sentences(result: GateResult) -> list[Message]:
     said = [Message(_GATE[result.verdict])]
     if result.verdict == "cannot compare":
         # How many runs more would settle it is no question where no number of them would.
-        return [*said, *obstacle_sentences(result.obstacles), *result.comparison.remarks[:1]]
+        differs = [] if result.comparison.is_same_setup else result.comparison.remarks[:1]
+        return [*said, *obstacle_sentences(result.obstacles), *differs]
     said += [_reason(reason, result.comparison) for reason in result.reasons]
     if result.verdict == "passed":
         said += [_judgement_sentence(one) for one in result.comparison.judgements if one.verdict is not None]

@@ -85,6 +85,7 @@ def test_memory_that_was_asked_for_and_is_absent_is_missing() -> None:
         assert entry.state == "missing"
         assert "requested, but nothing was recorded" in entry.reason
         assert "looked in" in entry.reason
+        assert entry.turn_on == ""
         assert rows(capture, table) == []
 
 

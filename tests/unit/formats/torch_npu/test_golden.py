@@ -362,6 +362,14 @@ def test_level0_has_no_types_and_says_how_to_get_them(name: str) -> None:
     assert not tables.ledger.entries
 
 
+@pytest.mark.parametrize("name", TEXT)
+def test_what_was_on_already_is_not_to_be_turned_on(name: str) -> None:
+    """`with_modules` is true in the configuration of each of them, and none holds a module."""
+    (entry,) = (one for one in capture(name).coverage if (one.table_name, one.column_name) == ("operator", "module"))
+
+    assert (entry.state, entry.reason, entry.turn_on) == ("missing", "requested, but not recorded", "")
+
+
 @pytest.mark.parametrize("name", [*TEXT, *DATABASE])
 def test_ids_are_dense_in_order(name: str) -> None:
     tables = capture(name)
