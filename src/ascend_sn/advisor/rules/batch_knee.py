@@ -8,8 +8,9 @@ import msgspec
 
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule, Slices
+from ascend_sn.advisor.rule import Claim, Context, DirectGain, Outcome, Rule, Slices
 from ascend_sn.advisor.thresholds import Limits
+from ascend_sn.advisor.too_few import too_few_sizes
 
 __all__ = ["RULE"]
 
@@ -33,11 +34,13 @@ class _Point(msgspec.Struct, kw_only=True):
         return self.mean_ns / self.batch_size
 
 
-def check(context: Context) -> Iterator[Claim]:
+def check(context: Context) -> Iterator[Outcome]:
     """Yield one claim per profile with a sweep of two sizes or more."""
     sweeps: dict[int, list[_Point]] = {}
     for point in context.facts.rows("throughput_sweep", _Point):
         sweeps.setdefault(point.profile_id, []).append(point)
+    if sweeps and all(len(points) == 1 for points in sweeps.values()):
+        yield too_few_sizes("throughput_sweep", 1, 2)
     for points in sweeps.values():
         if len(points) > 1 and not _are_numbered(points):
             yield _best(points, context.limits)

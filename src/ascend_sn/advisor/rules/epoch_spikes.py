@@ -12,7 +12,8 @@ import msgspec
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.median_step import is_marked
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule, Slices
+from ascend_sn.advisor.rule import Claim, Context, DirectGain, Outcome, Rule, Slices
+from ascend_sn.advisor.too_few import too_few_epochs, too_few_steps
 
 __all__ = ["RULE"]
 
@@ -32,12 +33,18 @@ class _Marked(msgspec.Struct):
     step_id: int
 
 
+class _Epochs(msgspec.Struct):
+    """Epochs of the profile with most of them; absent where steps have none."""
+
+    epochs: int | None
+
+
 class _Epoch(msgspec.Struct):
     step_id: int
     epoch: int
 
 
-def check(context: Context) -> Iterator[Claim]:
+def check(context: Context) -> Iterator[Outcome]:
     """Yield one claim, about the rank that loses most."""
     marked = {(row.profile_id, row.step_id) for row in context.facts.rows("step_breakdown", _Marked, is_marked)}
     by_profile: dict[int, list[_Step]] = {}
@@ -51,6 +58,15 @@ def check(context: Context) -> Iterator[Claim]:
     ]
     if claims:
         yield max(claims, key=lambda claim: claim.at_stake_ns or 0)
+        return
+    steps_least = round(context.limits["steps_after_start_count"]) + 2  # the start of the training is no spike
+    longest = max(map(len, by_profile.values()), default=steps_least)
+    if longest < steps_least:
+        yield too_few_steps("step_phases", longest, steps_least)
+    epochs_least = round(context.limits["epochs_from_count"])
+    for most in context.facts.table_rows(_MOST_EPOCHS, _Epochs):
+        if longest >= steps_least and most.epochs is not None and most.epochs < epochs_least:
+            yield too_few_epochs("step_phases", most.epochs, epochs_least)
 
 
 def _places(context: Context, steps: Sequence[_Step]) -> list[int]:
@@ -119,6 +135,10 @@ def _is_periodic(places: Sequence[int]) -> bool:
     return len(gaps) >= 2 and min(gaps) > 1 and max(gaps) - min(gaps) <= 1
 
 
+_MOST_EPOCHS: Final = """
+    select max(epochs)::bigint as epochs
+    from (select count(distinct epoch) as epochs from step where epoch is not null group by profile_id)
+"""
 _EPOCHS: Final = """
     select step_id, epoch
     from step

@@ -14,8 +14,10 @@ from ascend_sn.advisor.device_memory import device_memory, is_of_device
 from ascend_sn.advisor.evidence import figures
 from ascend_sn.advisor.finding import Location
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, Rule, TextPart
+from ascend_sn.advisor.rule import Claim, Context, Outcome, Rule, TextPart
+from ascend_sn.advisor.too_few import too_few_steps
 from ascend_sn.advisor.user_frame import user_frame
+from ascend_sn.analysis.memory.floor_trend import STEPS_AT_LEAST, WARM_UP_AT_LEAST
 
 __all__ = ["RULE"]
 
@@ -23,6 +25,9 @@ PROCESS: Final = "process"
 """Component that stands for the resident memory of the process."""
 
 _PHASES: Final = ("data", "forward", "backward", "optimizer")
+
+_RECORDED_AT_LEAST: Final = STEPS_AT_LEAST + WARM_UP_AT_LEAST + 1
+"""The warm-up is left out, and the level of the first step may not be known before something is allocated."""
 
 
 class _Curve(msgspec.Struct, kw_only=True):
@@ -51,9 +56,12 @@ class _Site(msgspec.Struct, kw_only=True):
     frames: str | None = None
 
 
-def check(context: Context) -> Iterator[Claim]:
+def check(context: Context) -> Iterator[Outcome]:
     """Yield one claim per kind of memory that leaks, the steepest first; else one about the largest cache."""
     curves = context.facts.rows("memory_leak", _Curve)
+    if curves and all(curve.verdict == "insufficient" for curve in curves):
+        longest = max(curve.steps for curve in curves)
+        yield too_few_steps("memory_leak", longest, STEPS_AT_LEAST, record=_RECORDED_AT_LEAST)
     leaks = [curve for curve in curves if curve.verdict == "leak" and curve.slope_bytes_per_step]
     worst: dict[bool, _Curve] = {}
     for curve in sorted(leaks, key=lambda curve: -(curve.slope_bytes_per_step or 0.0)):

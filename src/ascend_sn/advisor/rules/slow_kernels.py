@@ -12,7 +12,8 @@ from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.median_step import MedianStep, where
 from ascend_sn.advisor.message import Message
-from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule
+from ascend_sn.advisor.rule import Claim, Context, DirectGain, Outcome, Rule
+from ascend_sn.advisor.too_few import too_few_calls
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -35,6 +36,12 @@ class _Slow(msgspec.Struct):
     cohort: int
 
 
+class _Most(msgspec.Struct):
+    """Calls of the kernel that ran oftenest with the same shapes."""
+
+    calls: int | None
+
+
 class _SlowStep(msgspec.Struct):
     """A step with slow kernels of one type: what they lose in it, and how long it is."""
 
@@ -42,7 +49,7 @@ class _SlowStep(msgspec.Struct):
     window_ns: int
 
 
-def check(context: Context) -> Iterator[Claim]:
+def check(context: Context) -> Iterator[Outcome]:
     """Yield a claim per operator type, on the rank that loses most, the largest loss first."""
     steps = {step.profile_id: step for step in context.device_steps}
     seen: set[str] = set()
@@ -55,6 +62,11 @@ def check(context: Context) -> Iterator[Claim]:
             continue
         seen.add(row.op_type)
         yield _claim(context, step, row, per_step)
+    if steps and not seen:
+        least = round(context.limits["cohort_from_count"])
+        for most in context.facts.query("kernel_shapes", "select max(calls)::bigint as calls from result", _Most):
+            if most.calls is not None and most.calls < least:
+                yield too_few_calls("slow_instances", most.calls, least)
 
 
 def _claim(context: Context, step: MedianStep, row: _Slow, per_step: int) -> Claim:

@@ -13,8 +13,9 @@ from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.heavier_work import has_more_work, work_shared
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rank_names import ranks_named
-from ascend_sn.advisor.rule import Claim, Context, Rule, Slices, TextPart
+from ascend_sn.advisor.rule import Claim, Context, Outcome, Rule, Slices, TextPart
 from ascend_sn.advisor.thresholds import Limits
+from ascend_sn.advisor.too_few import missing_ranks
 from ascend_sn.model.kinds import COMPUTE_KINDS
 
 if TYPE_CHECKING:
@@ -72,13 +73,15 @@ class Straggler(msgspec.Struct, kw_only=True):
         return has_more_work(facts, self.profile_id) if self.cause == "compute" else False
 
 
-def check(context: Context) -> Iterator[Claim]:
+def check(context: Context) -> Iterator[Outcome]:
     """Yield a claim for each straggler, or for those that hold the step together, the one that costs most first.
 
     Of many that are an uneven load, and of several that have more to do, it holds back the one that costs most: R-IMB-2
     is about them.
     """
     if len(context.profiles) < 2:  # nobody to wait for
+        if (lacking := missing_ranks(context, "stragglers")) is not None:
+            yield lacking
         return
     windows, rows = _stragglers(context)
     uneven, reason = uneven_load(context)

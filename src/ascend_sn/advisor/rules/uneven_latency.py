@@ -7,16 +7,21 @@ from collections.abc import Iterator
 from ascend_sn.advisor.evidence import figures, place
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.request_facts import requests
-from ascend_sn.advisor.rule import Claim, Context, DirectGain, Rule, Slices
+from ascend_sn.advisor.rule import Claim, Context, DirectGain, Outcome, Rule, Slices
+from ascend_sn.advisor.too_few import too_few_requests
 
 __all__ = ["RULE"]
 
 
-def check(context: Context) -> Iterator[Claim]:
+def check(context: Context) -> Iterator[Outcome]:
     """Yield one claim, about the profile whose latency is the least even."""
     limits = context.limits
-    uneven = [row for row in requests(context.facts) if row.p99_ns > limits["tail_above_ratio"] * row.p50_ns]
+    served = requests(context.facts)
+    uneven = [row for row in served if row.p99_ns > limits["tail_above_ratio"] * row.p50_ns]
     if not uneven:
+        most, least = max((row.requests for row in served), default=0), round(limits["requests_from_count"])
+        if 0 < most < least:
+            yield too_few_requests("inference_latency", most, least)
         return
     worst = max(uneven, key=lambda row: row.p99_ns / max(row.p50_ns, 1))
     few = worst.requests < limits["requests_from_count"]

@@ -12,8 +12,9 @@ from ascend_sn.advisor.finding import Evidence, Location
 from ascend_sn.advisor.heavier_work import compared_work, work_shared
 from ascend_sn.advisor.message import Message
 from ascend_sn.advisor.rank_names import ranks_named
-from ascend_sn.advisor.rule import Claim, Context, Rule, Slices, TextPart
+from ascend_sn.advisor.rule import Claim, Context, Outcome, Rule, Slices, TextPart
 from ascend_sn.advisor.rules.straggler import Straggler, uneven_load
+from ascend_sn.advisor.too_few import missing_ranks
 from ascend_sn.model.kinds import COMPUTE_KINDS, POINT_TO_POINT
 
 if TYPE_CHECKING:
@@ -39,11 +40,13 @@ class _Culprit(msgspec.Struct):
     rank: int | None
 
 
-def check(context: Context) -> Iterator[Claim]:
+def check(context: Context) -> Iterator[Outcome]:
     """Yield one claim about the ranks that have more to do than the others; else one about all ranks together."""
     limits = context.limits
     windows = {step.profile_id: step.window_ns for step in context.steps}
     if len(windows) < limits["ranks_from_count"]:
+        if (lacking := missing_ranks(context, "collective_parts")) is not None:
+            yield lacking
         return
     heavier, _ = uneven_load(context)
     if heavier:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from duckdb import DuckDBPyConnection
 
 from ascend_sn.model.trace_schema import CAPACITY_METRIC, RESIDENT_COUNTER
@@ -143,3 +144,23 @@ def test_the_line_that_keeps_blocks_is_named() -> None:
     assert finding.location.site == "train.py(12): step"
     assert finding.advice.message_id == "rule.r-mem-2.advice-site"
     assert (finding.advice.params["blocks_count"], finding.advice.params["site_bytes"]) == (1, 4 * MIB)
+
+
+@pytest.mark.parametrize(("steps_count", "judged"), [(30, 27), (32, 29)])
+def test_growth_over_too_few_steps_is_not_judged_and_it_is_said(steps_count: int, judged: int) -> None:
+    db = curve(lambda step: 100 * MIB + step * MIB)
+    db.execute(f"delete from step where step_id >= {steps_count}")
+
+    said = advised(db, "R-MEM-2")
+
+    (lacking,) = said.not_collected
+    assert lacking.reason == f"too few steps: {judged} can be judged, 30 are needed"
+    assert lacking.turn_on == "a capture of 34 steps or more"
+    assert said.quiet == ()
+
+
+def test_thirty_three_whole_steps_are_enough() -> None:
+    db = curve(lambda step: 100 * MIB + step * MIB)
+    db.execute("delete from step where step_id >= 33")
+
+    assert found(db, "R-MEM-2") is not None

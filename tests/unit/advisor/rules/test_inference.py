@@ -130,6 +130,12 @@ def test_one_and_a_half_times_the_median_is_allowed() -> None:
     assert found(above, "R-INF-2") is not None
 
 
+def test_of_few_even_requests_it_is_said_that_the_tail_cannot_be_seen() -> None:
+    (lacking,) = advised(served([(50, 900, 50)] * 49), "R-INF-2").not_collected
+    assert lacking.reason == "too few requests: 49 were recorded, 50 are needed"
+    assert advised(served([(50, 900, 50)] * 50), "R-INF-2").quiet == ("R-INF-2",)
+
+
 def test_few_requests_have_no_tail() -> None:
     assert suppressed(served([(50, 900, 50)] * 44 + [(50, 2900, 50)] * 5), "R-INF-2") == ["suppressed.few-requests"]
     assert found(served([(50, 900, 50)] * 45 + [(50, 2900, 50)] * 5), "R-INF-2") is not None
@@ -176,4 +182,5 @@ def test_numbered_batches_of_a_loop_are_no_sweep() -> None:
 
 
 def test_one_size_is_no_sweep() -> None:
-    assert advised(swept({8: [3750, 3750]}), "R-INF-3").quiet == ("R-INF-3",)
+    (lacking,) = advised(swept({8: [3750, 3750]}), "R-INF-3").not_collected
+    assert lacking.reason == "too few batch sizes: 1 was measured, 2 are needed"

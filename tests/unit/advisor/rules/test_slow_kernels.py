@@ -72,3 +72,10 @@ def test_fewer_than_five_equals_are_too_few() -> None:
 
 def test_equal_lengths_are_quiet() -> None:
     assert advised(equals(*[10] * 10), "R-OP-8").quiet == ("R-OP-8",)
+
+
+def test_of_too_few_equal_kernels_it_is_said_that_they_cannot_be_compared() -> None:
+    (lacking,) = advised(equals(10, 10, 10, 10, step_ns=120), "R-OP-8").not_collected
+
+    assert lacking.reason == "too few equal calls: 4 of a kernel at most, 5 are needed"
+    assert advised(equals(10, 10, 10, 10, 10, step_ns=120), "R-OP-8").quiet == ("R-OP-8",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from duckdb import DuckDBPyConnection
 
 from tests.timeline import empty_tables, insert, together
@@ -103,3 +104,14 @@ def test_a_lone_first_step_is_no_evidence() -> None:
     db.execute("update step set step = 0")
 
     assert suppressed(db, "R-IMB-1") == ["suppressed.first-step-only"]
+
+
+@pytest.mark.parametrize("code", ["R-IMB-1", "R-IMB-2"])
+def test_of_one_rank_of_a_larger_job_it_is_said_that_none_can_be_compared(code: str) -> None:
+    db = training(0, ranks=1)
+    assert advised(db, code).quiet == (code,)
+    db.execute("update profile set world_size = 8")
+
+    (lacking,) = advised(db, code).not_collected
+
+    assert lacking.reason == "too few ranks: 1 of 8 was recorded, 2 are needed"
