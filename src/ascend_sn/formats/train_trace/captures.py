@@ -20,8 +20,8 @@ from ascend_sn.formats.train_trace.stream import Events, read_events
 from ascend_sn.model import trace_schema as schema
 from ascend_sn.model.capture import Capture, DeviceKind, ProfileHeader
 from ascend_sn.model.ledger import Ledger
-from ascend_sn.model.rows import Rows, Text, concatenate
-from ascend_sn.model.tables import SPAN
+from ascend_sn.model.rows import Int64, Rows, Text, concatenate
+from ascend_sn.model.tables import HOST_CALL, SPAN
 from ascend_sn.model.times import possible_times
 
 __all__ = ["captures_of"]
@@ -191,8 +191,13 @@ def _framework_tables(
     from ascend_sn.formats.train_trace.framework import sifted_of
 
     threads = _threads(trace)
-    sifted = sifted_of(trace.events, threads, trace.names, trace.process.pid, about)
+    # Collections of Python say nothing of the device, while calls of its runtime tell its kind.
+    of_framework = np.setdiff1d(np.arange(len(trace.events)), _collection_places(trace))
+    events = trace.events.take(of_framework)
+    sifted = sifted_of(events, threads.take(of_framework), trace.names, trace.process.pid, about)
     kind, tables, launch_count = tables_of(sifted, 0, file, ledger)
+    calls = concatenate(HOST_CALL, [tables["host_call"], marks.collection_rows(*_collections(trace, threads))])
+    tables["host_call"] = calls.replace(host_call_id=np.arange(len(calls)))
     _, marked = _marked(trace, threads, file, ledger)
     frames = tables["span"]
     tables |= marked
@@ -230,10 +235,14 @@ def _marked(trace: _Trace, threads: Text, file: str, ledger: Ledger) -> tuple[sp
 
 def _collections(trace: _Trace, threads: Text) -> tuple[Events, Text]:
     """Return the garbage collections of Python, and the thread of each."""
-    calls = np.flatnonzero(trace.events.kind == schema.HOST_CALL)
-    category = trace.names.column(trace.events.name_id[calls], "category").decode()
-    chosen = calls[[one == schema.COLLECTION_CATEGORY for one in category]]
+    chosen = _collection_places(trace)
     return trace.events.take(chosen), threads.take(chosen)
+
+
+def _collection_places(trace: _Trace) -> Int64:
+    calls = np.flatnonzero(trace.events.kind == schema.HOST_CALL)
+    category = trace.names.column(trace.events.name_id[calls], "category")
+    return calls[category.matches([schema.COLLECTION_CATEGORY])]
 
 
 def _joined_spans(marked: Rows, frames: Rows) -> Rows:
