@@ -27,6 +27,12 @@ __all__ = [
 
 _SWITCH_WORDS: Final = frozenset({"true", "false", "1", "0", "yes", "no", "on", "off", "t", "f", "y", "n"})
 
+_OF_CLICK: Final = {
+    "Show this message and exit.": "cli.option.help",
+    "Show the version and exit.": "cli.option.version",
+}
+"""The help of the options that click brings along, and our message of each."""
+
 Decorator = Callable[[Any], Any]
 
 ANY_PATH: Final = click.Path(path_type=Path, readable=False)
@@ -151,6 +157,7 @@ def write_options(command: click.Command, ctx: click.Context, formatter: click.H
         record = option.get_help_record(ctx) if isinstance(option, click.Option) else None
         if record is not None:
             message_id, gap, default = record[1].partition("  ")  # click appends ranges and defaults
+            message_id = _OF_CLICK.get(message_id, message_id)
             text = language.text(message_id) if language.has(message_id) else message_id
             records.append((record[0], text + gap + default))
     with formatter.section(language.text("cli.options")):

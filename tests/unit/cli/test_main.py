@@ -34,6 +34,7 @@ def test_every_command_has_a_page_of_help_with_examples(capsys: Capture, command
     assert exit_code == 0
     assert f"ascend-sn {command}" in out
     assert ("Examples" if code == "en" else "示例") in out
+    assert ("Show this message and exit." if code == "en" else "显示本帮助并退出。") in out
     assert "cli." not in out
 
 
