@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from ascend_sn.advisor.allocator_facts import allocator_times, calls_removed
 from ascend_sn.advisor.evidence import figures, place
-from ascend_sn.advisor.rule import Claim, Context, Rule
+from ascend_sn.advisor.rule import Claim, Context, Lacking, Outcome, Rule
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -15,7 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["RULE"]
 
 
-def check(context: Context) -> Iterator[Claim]:
+class _Call(msgspec.Struct):
+    host_call_id: int
+
+
+def check(context: Context) -> Iterator[Outcome]:
     """Yield one claim, about the rank that spends most time there."""
     limits = context.limits
     costly = [
@@ -24,6 +30,9 @@ def check(context: Context) -> Iterator[Claim]:
         if time.ns_per_step >= limits["time_from_ns"] or time.empty_cache_count >= limits["empty_cache_from_count"]
     ]
     if not costly:
+        # Garbage collections are recorded where no call of a driver is.
+        if not context.facts.table_rows(_A_CALL, _Call):
+            yield Lacking("allocator_cost", reason="no runtime calls were recorded")
         return
     worst = costly[0]
     empties = worst.empty_cache_count >= limits["empty_cache_from_count"]
@@ -55,5 +64,7 @@ def check(context: Context) -> Iterator[Claim]:
 def _without_calls(graph: StepGraph) -> Transform | Unpriced:
     return calls_removed(graph)
 
+
+_A_CALL: Final = "select host_call_id from host_call where level is distinct from 'gc' limit 1"
 
 RULE = Rule("R-MEM-5", "allocator-in-loop", "memory", "code", check, needs=("allocator_cost",))

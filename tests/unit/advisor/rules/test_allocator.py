@@ -129,3 +129,13 @@ def test_a_request_that_failed_beside_enough_free_memory_proves_it() -> None:
     assert finding is not None
     assert finding.message.message_id == "rule.r-mem-3.message-failed"
     assert (finding.message.params["free_bytes"], finding.message.params["largest_free_bytes"]) == (100, 50)
+
+
+def test_where_collections_alone_were_recorded_it_cannot_look() -> None:
+    db = training(0)
+    assert advised(db, "R-MEM-5").quiet == ("R-MEM-5",)
+    db.execute("update host_call set level = 'gc', name = 'GC'")
+
+    (lacking,) = advised(db, "R-MEM-5").not_collected
+
+    assert lacking.reason == "no runtime calls were recorded"
