@@ -13,6 +13,8 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -60,6 +62,13 @@ def main() -> None:
     if not (run / MANIFEST_NAME).is_file():
         write(run, slices)
     build(run, cache)
+    with served(run, cache) as url:
+        measure(url, slices)
+
+
+@contextmanager
+def served(run: Path, cache: Path) -> Iterator[str]:
+    """Serve a run in a process of its own; yields the address with the token."""
     words = ["view", str(run), "--no-browser", "--format", "json", "--cache-dir", str(cache)]
     with subprocess.Popen(
         [sys.executable, "-m", "ascend_sn.cli.main", *words],
@@ -69,17 +78,25 @@ def main() -> None:
     ) as server:
         try:
             assert server.stdout is not None
-            measure(json.loads(server.stdout.readline())["url"], slices)
+            yield json.loads(server.stdout.readline())["url"]
         finally:
             server.terminate()
 
 
-def measure(url: str, slices: int) -> None:
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """Start the Chromium of the machine without a window."""
     from playwright.sync_api import sync_playwright
 
     program = next((found for found in map(shutil.which, PROGRAMS) if found), None)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+def measure(url: str, slices: int) -> None:
+    with chromium() as browser:
         page = browser.new_page(viewport=SIZE)
         page.goto(url)
         page.wait_for_function("() => window.__ascendSn?.session?.()?.runs.every(run => run.state === 'ready')")
@@ -103,7 +120,6 @@ def measure(url: str, slices: int) -> None:
             told = page.evaluate(SAMPLE)
             page.keyboard.up(key)
             row(name, told, browser_cpu() - before)
-        browser.close()
 
 
 def place(page: Any, share: float | None) -> None:

@@ -25,8 +25,20 @@ test("a place that no rank holds stays empty", () => {
 
 test("a thousand ranks fill their grid", () => {
   const grid = gridOf(Array.from({ length: 1024 }, (_, rank) => placed(rank, { pp: Math.floor(rank / 128), dp: Math.floor(rank / 8) % 16, tp: rank % 8 })));
-  expect([grid.rows.length, grid.columns.length, grid.rows.flatMap((row) => row.cells).filter((at) => at !== null).length]).toEqual([128, 8, 1024]);
-  expect(grid.rows[17]?.label).toEqual([["pp", 1], ["dp", 1]]);
+  expect([grid.rows.length, grid.columns.length, grid.rows.flatMap((row) => row.cells).filter((at) => at !== null).length]).toEqual([64, 16, 1024]);
+  expect(grid.columns.slice(6, 10)).toEqual([6, 7, 0, 1]);
+  expect(grid.rows[9]?.label).toEqual([["pp", 1], ["dp", "2–3"]]);
+  expect(grid.rows[9]?.cells[8]).toBe(1 * 128 + 3 * 8);
+});
+
+test("rows stand side by side within one stage only; what is left over stands alone", () => {
+  const ranks = Array.from({ length: 2 * 9 * 4 }, (_, rank) => placed(rank, { pp: Math.floor(rank / 36), dp: Math.floor(rank / 4) % 9, tp: rank % 4 }));
+  const grid = gridOf(ranks);
+  expect(grid.rows.map((row) => row.label)).toEqual([
+    [["pp", 0], ["dp", "0–3"]], [["pp", 0], ["dp", "4–7"]], [["pp", 0], ["dp", 8]],
+    [["pp", 1], ["dp", "0–3"]], [["pp", 1], ["dp", "4–7"]], [["pp", 1], ["dp", 8]],
+  ]);
+  expect(grid.rows[2]?.cells).toEqual([32, 33, 34, 35]);
 });
 
 test("where groups tell no grid, ranks stand in order and the reason is said", () => {

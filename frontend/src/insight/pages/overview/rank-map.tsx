@@ -91,7 +91,7 @@ function Cells({ rows, grid, metric, kind }: { rows: readonly Row[]; grid: Grid;
         {across && (
           <div class="rank-row head" aria-hidden="true">
             <span class="where" />
-            {grid.columns.map((column) => <span key={column} class="column">{across.toUpperCase()} {column}</span>)}
+            {grid.columns.map((column, at) => <span key={at} class="column">{across.toUpperCase()} {column}</span>)}
           </div>
         )}
         {first > 0 && <div style={{ height: `${first * ROW_PX}px` }} />}

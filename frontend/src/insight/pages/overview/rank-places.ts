@@ -12,13 +12,15 @@ export interface Placed {
 export interface Grid {
   /** Kinds that tell the grid: the last runs across, the others down; empty where groups do not tell it. */
   axes: readonly Axis[];
-  rows: readonly { label: readonly (readonly [Axis, number])[]; cells: readonly (number | null)[] }[];
+  /** The last place of a label is a range, such as `4–7`, where several stand side by side. */
+  rows: readonly { label: readonly (readonly [Axis, number | string])[]; cells: readonly (number | null)[] }[];
   columns: readonly number[];
   /** Why groups do not tell a grid. */
   reason: "no-groups" | "some-without" | "same-place" | null;
 }
 
-const FLAT_COLUMNS = 16;
+/** As many cells as a wide window shows beside the label of their row. */
+const MOST_COLUMNS = 16;
 
 /** Height of a row with the space below it, as the style sheet has it. */
 export const ROW_PX = 47;
@@ -50,14 +52,41 @@ export function gridOf(ranks: readonly Placed[]): Grid {
     row.cells[column] = at;
   }
   const sorted = [...rows.values()].sort((a, b) => a.order.map((place, at) => place - (b.order[at] ?? 0)).find((difference) => difference !== 0) ?? 0);
-  return { axes, columns, reason: null, rows: sorted.map((row) => ({ cells: row.cells, label: row.order.map((place, at) => [down[at] ?? across, place] as const) })) };
+  const told = sorted.map((row) => ({ cells: row.cells, label: row.order.map((place, at) => [down[at] ?? across, place] as const) }));
+  return { axes, reason: null, ...sideBySide(told, columns) };
+}
+
+type ToldRow = Grid["rows"][number];
+
+/** More rows than a screen shows: as many of one label but for its last place stand beside each other as there is room for. */
+function sideBySide(rows: readonly ToldRow[], columns: readonly number[]): Pick<Grid, "rows" | "columns"> {
+  const beside = Math.floor(MOST_COLUMNS / columns.length);
+  if (rows.length <= MOST_COLUMNS || beside < 2) return { rows, columns };
+  const above = (row: ToldRow): string => JSON.stringify(row.label.slice(0, -1));
+  const joined: ToldRow[][] = [];
+  for (const row of rows) {
+    const open = joined.at(-1);
+    if (open && open.length < beside && open[0] && above(open[0]) === above(row)) open.push(row);
+    else joined.push([row]);
+  }
+  const widest = Math.max(...joined.map((some) => some.length));
+  return {
+    columns: Array.from({ length: widest }, () => columns).flat(),
+    rows: joined.map((some) => ({ label: rangeOf(some), cells: some.flatMap((row) => row.cells) })),
+  };
+}
+
+function rangeOf(rows: readonly ToldRow[]): ToldRow["label"] {
+  const [first, last] = [rows[0]?.label ?? [], rows.at(-1)?.label.at(-1)];
+  const from = first.at(-1);
+  return from && last && rows.length > 1 ? [...first.slice(0, -1), [from[0], `${from[1]}–${last[1]}`]] : first;
 }
 
 function flat(ranks: readonly Placed[], reason: Grid["reason"]): Grid {
-  const columns = ends(ranks.slice(0, FLAT_COLUMNS).map((_, at) => at));
-  const rows = Array.from({ length: Math.ceil(ranks.length / FLAT_COLUMNS) }, (_, row) => ({
+  const columns = ends(ranks.slice(0, MOST_COLUMNS).map((_, at) => at));
+  const rows = Array.from({ length: Math.ceil(ranks.length / MOST_COLUMNS) }, (_, row) => ({
     label: [],
-    cells: columns.map((column) => (row * FLAT_COLUMNS + column < ranks.length ? row * FLAT_COLUMNS + column : null)),
+    cells: columns.map((column) => (row * MOST_COLUMNS + column < ranks.length ? row * MOST_COLUMNS + column : null)),
   }));
   return { axes: [], columns, rows, reason };
 }
