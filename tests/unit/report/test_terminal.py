@@ -138,6 +138,23 @@ def test_the_communication_view_shows_shares_and_pairs(document: Document) -> No
     assert "Memory peak" not in text
 
 
+def test_a_total_that_its_parts_do_not_make_up_says_what_is_left(document: Document) -> None:
+    total = document.communication.total
+    assert total is not None
+    parts = {"transit_ns": 60_000_000, "wait_ns": 30_000_000, "idle_ns": 8_000_000}
+    told = msgspec.structs.replace(total, total_ns=100_000_000, **parts, unknown_ns=2_000_000)
+    whole = msgspec.structs.replace(told, wait_ns=32_000_000, unknown_ns=0)
+    said = [
+        screen(
+            msgspec.structs.replace(document, communication=msgspec.structs.replace(document.communication, total=one))
+        )
+        for one in (told, whole)
+    ]
+
+    assert "2.00 ms of the total (2.0 %) is in calls whose parts are not known." in said[0]
+    assert "whose parts are not known" not in said[1]
+
+
 def test_where_the_terminal_has_no_unicode_bars_are_plain(document: Document) -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii", errors="backslashreplace")

@@ -89,8 +89,9 @@ def _table(name: str, info: RunInfo, tables: Mapping[str, Rows], delivery: Deliv
     if name in _MAY_BE_EMPTY and asked is None and not happened:
         return CoverageEntry(name, "empty", "none happened in the capture", turn_on)
     reason = "requested, but nothing was recorded" if asked else "nothing was recorded"
-    told = f"{reason} (looked in {where})" if where else reason
-    return CoverageEntry(name, "missing", told, "" if asked else turn_on)  # what was on already cannot be turned on
+    if where:
+        reason = f"{reason} (looked in {where})"
+    return CoverageEntry(name, "missing", reason, "" if asked else turn_on)  # what was on already cannot be turned on
 
 
 def _no_kernels(delivery: Delivery) -> CoverageEntry:

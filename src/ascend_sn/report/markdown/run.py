@@ -40,6 +40,7 @@ from ascend_sn.report.words.wording import (
     ranking_text,
     share_text,
     subject_parts,
+    undivided_text,
 )
 
 __all__ = ["markdown_text"]
@@ -199,9 +200,11 @@ def _communication(document: Document, language: Language, view: View) -> list[s
         "size",
     ]
     note = [markdown_cell(language.text("communication.members", members=members)), ""] if members else []
+    undivided = undivided_text(section.total, language)
     return [
         *note,
         *table(columns, rows, language),
+        *(["", markdown_cell(undivided)] if undivided else []),
         *fused,
         *section_lines([grade_table(section, language), wait_table(section, language, view)]),
     ]

@@ -43,6 +43,7 @@ from ascend_sn.report.words.wording import (
     share_text,
     subject_text,
     turn_on_lines,
+    undivided_text,
 )
 
 __all__ = ["write_screen"]
@@ -267,6 +268,9 @@ class _Screen(Blocks):
             if len(section.operations) > 1:
                 table.add_row(*self._operation(self.language.text("communication.all"), total))
             self.show(table)
+            undivided = undivided_text(total, self.language)
+            if undivided:
+                self.indented([undivided])
             if self.view.chosen:
                 write_pairs(self, section, self.view)
                 write_waits(self, section, self.view)

@@ -45,6 +45,7 @@ __all__ = [
     "subject_parts",
     "subject_text",
     "turn_on_lines",
+    "undivided_text",
 ]
 
 _EXAMPLE_WIDTH: Final = 90
@@ -216,6 +217,17 @@ def members_text(operation: Operation, language: Language) -> str:
         return ""
     how = "members.of-exactly" if operation.members_exact else "members.of-at-least"
     return language.text(how, present=operation.members_present, expected=operation.members_expected)
+
+
+def undivided_text(operation: Operation, language: Language) -> str:
+    """Say how much of the elapsed time is in calls whose parts are not known; empty where the parts are all of it."""
+    if not operation.unknown_ns or operation.transit_ns is None:
+        return ""
+    return language.text(
+        "communication.undivided",
+        unknown_ns=operation.unknown_ns,
+        unknown_ratio=operation.unknown_ns / operation.total_ns,
+    )
 
 
 def direction_text(row: CommunicationGrade, language: Language) -> str:
