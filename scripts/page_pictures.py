@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["COMPARED", "PLACES", "TABS", "take"]
+__all__ = ["COMPARED", "PLACES", "SETTLED", "TABS", "take"]
 
 TABS: Final = (
     "kernel_types", "shapes", "operators", "kernels", "slow_instances", "fusion", "roofline", "call_paths",
@@ -52,7 +52,7 @@ _SCROLLED: Final = """
       scrollTo(0, 0);
     }
 """
-_SETTLED: Final = """
+SETTLED: Final = """
     () => {
       const missing = [...document.querySelectorAll('.pending, .table-place, .loading, [aria-busy=true]')]
         .filter(one => !one.closest('details:not([open])'));
@@ -60,6 +60,8 @@ _SETTLED: Final = """
       return !!document.querySelector('main h1, main h2') && missing.length === 0;
     }
 """
+"""Whether a page has all that it asks for; what is still to come is brought into sight: only then it is asked for."""
+
 _WIDER: Final = "() => document.documentElement.scrollWidth > innerWidth"
 
 
@@ -77,10 +79,10 @@ def take(browser: Any, url: str, places: dict[str, str], folder: Path, language:
             else:
                 page = place.removeprefix("#/").partition("?")[0]
                 await_that(found, "page => window.__ascendSn.route().page === page", page)
-                await_that(found, _SETTLED)
+                await_that(found, SETTLED)
                 for _ in range(2):
                     found.page.evaluate(_SCROLLED)
-                    await_that(found, _SETTLED)
+                    await_that(found, SETTLED)
                 found.page.evaluate("() => scrollTo(0, 0)")
                 found.page.wait_for_timeout(600)  # charts grow into their place
             if found.page.evaluate(_WIDER):

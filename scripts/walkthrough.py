@@ -15,11 +15,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from scripts.page_pictures import SETTLED
+
 __all__ = ["NAME", "STEPS", "Step", "walk"]
 
 NAME: Final = "why-the-ranks-wait"
 PICTURES: Final = Path(__file__).parents[1] / "docs" / "tutorials" / "pictures"
 
+PATIENCE_MS: Final = 120_000
 _QUIET: Final = "() => { const now = window.__ascendSn?.timeline?.(); return !!now && now.frames > 0 && !now.busy; }"
 _READY: Final = "() => window.__ascendSn?.session?.()?.runs.every(run => run.state === 'ready')"
 
@@ -28,15 +31,15 @@ Step = Callable[[Any], str]
 
 
 def _verdict(page: Any) -> str:
-    page.wait_for_function(_READY, timeout=120_000)
-    page.locator(".verdict h1").wait_for(timeout=60_000)
+    page.wait_for_function(_READY)
+    page.locator(".verdict h1").wait_for()
     return str(page.locator(".verdict").inner_text())
 
 
 def _finding(page: Any) -> str:
     page.locator(".first a.finding-title").first.click()
     card = page.locator("main article, main section.card, main .card", has_text="R-COMM-0").first
-    card.wait_for(timeout=60_000)
+    card.wait_for()
     return str(card.inner_text())
 
 
@@ -44,7 +47,7 @@ def _timeline(page: Any) -> str:
     link = page.locator("main a", has_text="Show on timeline").first
     address = link.get_attribute("href")  # the page soon makes it one of what is shown
     link.click()
-    page.wait_for_function(_QUIET, timeout=60_000)
+    page.wait_for_function(_QUIET)
     return str(address)
 
 
@@ -55,7 +58,7 @@ def _first_call(page: Any) -> Any:
 
 def _calls(page: Any) -> str:
     page.evaluate("location.hash = '#/communication'")
-    _first_call(page).locator("button").wait_for(timeout=60_000)
+    _first_call(page).locator("button").wait_for()
     _first_call(page).locator("button").scroll_into_view_if_needed()
     return str(_first_call(page).inner_text())
 
@@ -63,30 +66,30 @@ def _calls(page: Any) -> str:
 def _ranks(page: Any) -> str:
     before = page.locator("main").inner_text()
     _first_call(page).locator("button").click()
-    page.wait_for_function("before => document.querySelector('main').innerText !== before", arg=before, timeout=60_000)
+    page.wait_for_function("before => document.querySelector('main').innerText !== before", arg=before)
     page.mouse.wheel(0, 500)
     return str(page.locator("main").inner_text())
 
 
 def _call(page: Any) -> str:
     _first_call(page).locator("a").last.click()
-    page.wait_for_function(_QUIET, timeout=60_000)
-    page.wait_for_function("() => !!window.__ascendSn.timeline().pick", timeout=60_000)
-    page.locator("[role=tabpanel]").first.wait_for(timeout=60_000)
+    page.wait_for_function(_QUIET)
+    page.wait_for_function("() => !!window.__ascendSn.timeline().pick")
+    page.locator("[role=tabpanel]").first.wait_for()
     return f"{page.evaluate(_CHOSEN)} {page.locator('[role=tabpanel]').first.inner_text()}"
 
 
 def _other_rank(page: Any) -> str:
     page.locator("[role=tabpanel]").locator("a, button", has_text="hcom_allReduce").last.click()
-    page.wait_for_function("() => window.__ascendSn.timeline().pick?.ref.profile_id === 1", timeout=60_000)
-    page.wait_for_function(_QUIET, timeout=60_000)
+    page.wait_for_function("() => window.__ascendSn.timeline().pick?.ref.profile_id === 1")
+    page.wait_for_function(_QUIET)
     return str(page.evaluate(_CHOSEN))
 
 
 def _health(page: Any) -> str:
     page.evaluate("location.hash = '#/health'")
-    page.locator("main h1, main h2").first.wait_for(timeout=60_000)
-    page.wait_for_timeout(500)
+    page.locator("main h1, main h2").first.wait_for()
+    page.wait_for_function(SETTLED)
     return str(page.locator("main").inner_text())
 
 
@@ -101,6 +104,7 @@ STEPS: Final[tuple[Step, ...]] = (_verdict, _finding, _timeline, _calls, _ranks,
 def walk(browser: Any, url: str, folder: Path) -> list[str]:
     """Take a picture after each step; returns what is to be read after each."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce", locale="en-US")
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     page.goto(url)
     said = []

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Axis, type Placed, ROW_PX, gridOf, rowsInSight, shadeOf, shadeScale } from "../src/insight/pages/overview/rank-places";
+import { type Axis, type Placed, ROW_PX, gridOf, next, rowsInSight, shadeOf, shadeScale } from "../src/insight/pages/overview/rank-places";
 import { corners, decades, place } from "../src/insight/pages/operators/roofline-scale";
 
 const NOWHERE: Record<Axis, number | null> = { pp: null, dp: null, cp: null, tp: null, ep: null };
@@ -39,6 +39,14 @@ test("rows stand side by side within one stage only; what is left over stands al
     [["pp", 1], ["dp", "0–3"]], [["pp", 1], ["dp", "4–7"]], [["pp", 1], ["dp", 8]],
   ]);
   expect(grid.rows[2]?.cells).toEqual([32, 33, 34, 35]);
+  expect(next(grid, 31, "ArrowDown")).toBe(36 + 15); // past the short row, into the next stage
+  expect([next(grid, 35, "ArrowRight"), next(grid, 0, "ArrowUp"), next(grid, 68, "ArrowDown")]).toEqual([null, null, null]);
+});
+
+test("places that are not neighbours stand in rows of their own", () => {
+  const places = [0, ...Array.from({ length: 17 }, (_, at) => at + 5)];
+  const grid = gridOf(places.flatMap((dp, at) => [0, 1].map((tp) => placed(2 * at + tp, { dp, tp }))));
+  expect(grid.rows.map((row) => row.label)).toEqual([[["dp", 0]], [["dp", "5–12"]], [["dp", "13–20"]], [["dp", 21]]]);
 });
 
 test("where groups tell no grid, ranks stand in order and the reason is said", () => {

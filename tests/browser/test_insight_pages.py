@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 from scripts.page_pictures import TABS
 from tests.browser.opened import Opened
-from tests.browser.viewing import await_that, state, viewing, visited
+from tests.browser.viewing import await_that, state, until, viewing, visited
 from tests.shared_data import requires_shared, shared_path
 from tests.timeline import insert, timeline, together
 from tests.unit.insight.drawn_runs import write_run
@@ -384,8 +384,7 @@ def test_an_answer_that_comes_between_two_pages_is_shown(chromium: Any, drawn: s
         page.add_init_script(_GATED)
         page.route("**/api/v1/runs/a/document?*parts=health", lambda route: held.append(route))
         page.goto(f"{drawn.partition('?')[0]}#/overview")
-        while not held:
-            page.wait_for_timeout(10)
+        until(page, lambda: bool(held))
         page.evaluate(_CHANGED)
         asked = len(held)
         with page.expect_event("requestfinished", lambda request: request.url.endswith("parts=health")):

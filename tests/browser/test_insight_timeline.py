@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.opened import Opened
-from tests.browser.viewing import await_that, idle, state, viewing, visited
+from tests.browser.viewing import await_that, idle, state, until, viewing, visited
 from tests.shared_data import requires_shared, shared_path
 from tests.unit.formats.kineto.traces import annotation, kernel, launch, operator, write
 
@@ -194,8 +194,7 @@ def test_the_answer_to_an_older_text_is_none_to_the_one_that_is_typed(chromium: 
         found.page.keyboard.press("/")
         field = found.page.locator("input[type=search].tl-field:focus")
         field.fill("onerror")
-        while not held:
-            found.page.wait_for_timeout(10)
+        until(found.page, lambda: bool(held))
         field.fill("add_kernel")
         found.page.keyboard.press("Enter")
         held[0].continue_()

@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -102,6 +102,15 @@ def in_sight(found: Opened, card: str, selector: str) -> None:
         """,
         [card, selector],
     )
+
+
+def until(page: Any, holds: Callable[[], bool]) -> None:
+    """Wait until something holds here, while the page and what it asks for go on."""
+    for _ in range(PATIENCE_MS // 10):
+        if holds():
+            return
+        page.wait_for_timeout(10)
+    pytest.fail(f"never within {PATIENCE_MS / 1000:g} s at {page.url.partition('#')[2]}")
 
 
 def idle(found: Opened) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import socket
+import time
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -107,8 +109,18 @@ def test_clients_that_go_in_the_middle_of_a_download_leave_nothing_behind(large:
     gone(viewed, 40)
 
     assert viewed.get("/api/v1/session")[0] == 200
-    assert process.memory_info().rss - before < 40 << 20  # their answers have 80 MB
-    assert process.num_fds() <= files + 2
+    # The last of them are let go of when the server comes to it.
+    assert settled(lambda: process.memory_info().rss - before < 40 << 20)  # their answers have 80 MB
+    assert settled(lambda: process.num_fds() <= files + 2)
+
+
+def settled(holds: Callable[[], bool]) -> bool:
+    """Whether something becomes true within a minute."""
+    for _ in range(600):
+        if holds():
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def connected(viewed: Any, sent: str, receive_bytes: int = 65_536) -> socket.socket:

@@ -86,10 +86,12 @@ def test_collections_stand_behind_the_calls_of_the_export(
 ) -> None:
     monkeypatch.setattr(garbage, "SHORTEST_NS", 0)
     gc.disable()
-    with Profiler(output_path=tmp_path / "run") as profiler:
-        gc.collect()
-        profiler.step()
-    gc.enable()
+    try:
+        with Profiler(output_path=tmp_path / "run") as profiler:
+            gc.collect()
+            profiler.step()
+    finally:
+        gc.enable()
 
     with ascend_sn.open(EXPORT) as run:
         ((theirs,),) = run.sql("select count(*) from host_call").fetchall()

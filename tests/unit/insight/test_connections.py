@@ -33,13 +33,18 @@ def lost() -> threading.Event:
 
 
 @pytest.fixture
-def port(monkeypatch: pytest.MonkeyPatch, lost: threading.Event) -> Iterator[int]:
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server waits a tenth of a second for progress; on a busy machine a good client may need as long."""
+    monkeypatch.setattr(connections, "PATIENCE_S", 0.1)
+
+
+@pytest.fixture
+def port(lost: threading.Event) -> Iterator[int]:
     class Connection(BoundedConnection):
         def connection_lost(self, exc: Exception | None) -> None:
             super().connection_lost(exc)
             lost.set()
 
-    monkeypatch.setattr(connections, "PATIENCE_S", 0.1)
     config = uvicorn.Config(app, http=Connection, lifespan="off", log_level="critical", ws="none")
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -50,6 +55,7 @@ def port(monkeypatch: pytest.MonkeyPatch, lost: threading.Event) -> Iterator[int
         thread.join()
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(
     "sent",
     [

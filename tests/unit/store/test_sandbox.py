@@ -146,8 +146,8 @@ def test_settings_stay_as_they_are(run: Run, tmp_path: Path) -> None:
 
 
 def test_an_endless_query_is_stopped(run: Run) -> None:
-    with Sandbox(run, timeout_s=0.2) as sandbox:
-        with pytest.raises(QueryError, match=r"stopped after 0\.2 s"):
+    with Sandbox(run, timeout_s=2) as sandbox:
+        with pytest.raises(QueryError, match=r"stopped after 2 s"):
             rows(sandbox, "select count(*) from range(100000000000) a(i), range(1000) b(j)")
         assert rows(sandbox, "select count(*) from step") == [(2,)]
 
@@ -158,8 +158,8 @@ UNSTOPPABLE = "select md5(repeat('x', 1000000000))"
 
 @pytest.mark.parametrize("written", [UNSTOPPABLE, "select md5(repeat('x', 1000000000 + step_id)) from step"])
 def test_what_cannot_be_interrupted_is_stopped_and_the_next_query_answered(run: Run, written: str) -> None:
-    with Sandbox(run, timeout_s=0.5) as sandbox:
-        with pytest.raises(QueryError, match=r"stopped after 0\.5 s"):
+    with Sandbox(run, timeout_s=2) as sandbox:
+        with pytest.raises(QueryError, match=r"stopped after 2 s"):
             rows(sandbox, written)
         assert rows(sandbox, "select count(*) from step") == [(2,)]
 

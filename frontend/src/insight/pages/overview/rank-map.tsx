@@ -12,7 +12,7 @@ import { rankText } from "../../controls/rank-select";
 import { type Row, ServerTable, rowOf } from "../../controls/server-table";
 import { change, go, oneOf, parameters } from "../../shell/router";
 import { t } from "../../shell/words";
-import { AXES, type Axis, type Grid, ROW_PX, gridOf, rowsInSight, shadeOf, shadeScale } from "./rank-places";
+import { AXES, type Axis, type Grid, ROW_PX, gridOf, next, rowsInSight, shadeOf, shadeScale } from "./rank-places";
 
 /** Compute first: ranks that wait for each other have steps of one length. */
 const METRICS = ["compute_ns", "exposed_comm_ns", "free_ns", "window_ns"] as const;
@@ -135,21 +135,6 @@ function Cells({ rows, grid, metric, kind }: { rows: readonly Row[]; grid: Grid;
       </p>
     </>
   );
-}
-
-/** The rank that an arrow key leads to. */
-function next(grid: Grid, from: number, key: string): number | null {
-  const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[key];
-  if (!step) return null;
-  let row = grid.rows.findIndex((one) => one.cells.includes(from));
-  let column = grid.rows[row]?.cells.indexOf(from) ?? -1;
-  for (;;) {
-    row += step[0] ?? 0;
-    column += step[1] ?? 0;
-    const at = grid.rows[row]?.cells[column];
-    if (at === undefined) return null;
-    if (at !== null) return at;
-  }
 }
 
 function told(row: Row, metric: Metric, text: string): string {

@@ -58,7 +58,7 @@ export function gridOf(ranks: readonly Placed[]): Grid {
 
 type ToldRow = Grid["rows"][number];
 
-/** More rows than a screen shows: as many of one label but for its last place stand beside each other as there is room for. */
+/** More rows than a screen shows: as many neighbours of one label but for its last place stand beside each other as there is room for. */
 function sideBySide(rows: readonly ToldRow[], columns: readonly number[]): Pick<Grid, "rows" | "columns"> {
   const beside = Math.floor(MOST_COLUMNS / columns.length);
   if (rows.length <= MOST_COLUMNS || beside < 2) return { rows, columns };
@@ -66,7 +66,8 @@ function sideBySide(rows: readonly ToldRow[], columns: readonly number[]): Pick<
   const joined: ToldRow[][] = [];
   for (const row of rows) {
     const open = joined.at(-1);
-    if (open && open.length < beside && open[0] && above(open[0]) === above(row)) open.push(row);
+    const last = open?.at(-1);
+    if (open && last && open.length < beside && above(last) === above(row) && placeOf(row) === placeOf(last) + 1) open.push(row);
     else joined.push([row]);
   }
   const widest = Math.max(...joined.map((some) => some.length));
@@ -74,6 +75,10 @@ function sideBySide(rows: readonly ToldRow[], columns: readonly number[]): Pick<
     columns: Array.from({ length: widest }, () => columns).flat(),
     rows: joined.map((some) => ({ label: rangeOf(some), cells: some.flatMap((row) => row.cells) })),
   };
+}
+
+function placeOf(row: ToldRow): number {
+  return Number(row.label.at(-1)?.[1]);
 }
 
 function rangeOf(rows: readonly ToldRow[]): ToldRow["label"] {
@@ -93,6 +98,22 @@ function flat(ranks: readonly Placed[], reason: Grid["reason"]): Grid {
 
 function ends(places: readonly number[]): number[] {
   return [...new Set(places)].sort((a, b) => a - b);
+}
+
+/** The rank that an arrow key leads to. */
+export function next(grid: Grid, from: number, key: string): number | null {
+  const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[key];
+  if (!step) return null;
+  let row = grid.rows.findIndex((one) => one.cells.includes(from));
+  let column = grid.rows[row]?.cells.indexOf(from) ?? -1;
+  for (;;) {
+    row += step[0] ?? 0;
+    column += step[1] ?? 0;
+    const line = grid.rows[row]?.cells;
+    if (!line || column < 0 || (step[0] === 0 && column >= line.length)) return null;
+    const at = line[column] ?? null; // the last line of a stage may be shorter: it is passed over
+    if (at !== null) return at;
+  }
 }
 
 /** Cividis at seven places, dark first: told apart with every kind of colour vision, and in grey. */
