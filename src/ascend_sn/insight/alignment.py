@@ -14,6 +14,7 @@ from ascend_sn.analysis import Missing, result
 from ascend_sn.insight.answers import ApiError, answer, integer, parameter
 from ascend_sn.insight.ranks import ACROSS
 from ascend_sn.insight.runs import OpenRun, Served
+from ascend_sn.model.kinds import UNMATCHED
 
 __all__ = ["Clock", "Place", "alignment_routes", "automatic_places", "clocks", "possible_alignments"]
 
@@ -150,13 +151,14 @@ def _by_collective(opened: OpenRun, profile_id: int, collective: int) -> list[Pl
     rows = opened.query(
         f"""
         with chosen as (
-            select group_id, op, sequence
+            select group_id, op, sequence, op in {UNMATCHED} as is_alone
             from {ACROSS}
             where profile_id = $profile and collective_id = $collective and sequence is not null
         )
         select profile_id, max(ts_ns + dur_ns)
         from {ACROSS}
         join chosen using (group_id, op, sequence)
+        where profile_id = $profile or not is_alone
         group by profile_id
         """,
         {"profile": profile_id, "collective": collective},

@@ -11,7 +11,7 @@ from ascend_sn.insight.class_lanes import COMPUTING, EXPOSED, EXPOSED_COPY, FREE
 from ascend_sn.insight.places import Ref, refs_of_keys, refs_of_rows
 from ascend_sn.insight.ranks import ACROSS
 from ascend_sn.insight.runs import OpenRun
-from ascend_sn.model.kinds import BUSY_KINDS, COMPUTE_KINDS
+from ascend_sn.model.kinds import BUSY_KINDS, COMPUTE_KINDS, UNMATCHED
 from ascend_sn.model.requests import PHASE_FLOW
 from ascend_sn.store.timeline_files import NO_KEY, ProfileMeta
 from ascend_sn.store.timeline_lanes import LANES
@@ -47,7 +47,7 @@ def links_of(opened: OpenRun, profile: ProfileMeta, table: str, row: dict[str, A
     for kind, other, profile_id, keys in _ends(opened, profile.profile_id, table, row, key):
         for ref in refs_of_keys(opened, other, profile_id, keys):
             found.setdefault((kind, ref.profile_id, ref.track, ref.depth, ref.slice), Link(kind, ref))
-    if table == "collective" and row.get("sequence") is not None:
+    if table == "collective" and row.get("sequence") is not None and row.get("op") not in UNMATCHED:
         for ref in _members(opened, profile.profile_id, row):
             found.setdefault(("collective", ref.profile_id, ref.track, ref.depth, ref.slice), Link("collective", ref))
     return list(found.values())

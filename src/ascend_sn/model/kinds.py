@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["BUSY_KINDS", "COMPUTE_KINDS", "HOST_KINDS", "OWN_WORK_KINDS", "POINT_TO_POINT"]
+__all__ = [
+    "BUSY_KINDS",
+    "COMPUTE_KINDS",
+    "HOST_KINDS",
+    "OWN_WORK_KINDS",
+    "POINT_TO_POINT",
+    "UNKNOWN_OPERATION",
+    "UNMATCHED",
+]
 
 COMPUTE_KINDS: Final = ("compute", "fused")
 """Kernels that compute; fused ones communicate too, and count here as in the exporter's step trace."""
@@ -23,3 +31,9 @@ HOST_KINDS: Final = ("cpu", "host")
 
 POINT_TO_POINT: Final = ("send", "receive", "sendrecv", "batchsendrecv")
 """Operations between two ranks; their numbers do not tell which of them meet."""
+
+UNKNOWN_OPERATION: Final = "unknown"
+"""Operation of a call of a communication library of which nothing recorded says what it did."""
+
+UNMATCHED: Final = (*POINT_TO_POINT, UNKNOWN_OPERATION)
+"""Operations whose calls cannot be matched across ranks by number: an unknown one may be a send or a receive."""

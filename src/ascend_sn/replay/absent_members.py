@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
-from ascend_sn.model.kinds import POINT_TO_POINT
+from ascend_sn.model.kinds import UNMATCHED
 from ascend_sn.replay.graph import Residual
 from ascend_sn.replay.lanes import SCHEDULING_NS
 from ascend_sn.replay.meetings import Meeting
@@ -67,7 +67,7 @@ def held_by(
 def _group(meeting: Meeting) -> str:
     """The communicator of a call of all its members; empty where that is not known."""
     collective = meeting.collective
-    of_all = meeting.is_consistent and collective.op not in POINT_TO_POINT
+    of_all = meeting.is_consistent and collective.op not in UNMATCHED
     return collective.group_id or "" if of_all else ""
 
 

@@ -11,7 +11,7 @@ from duckdb import DuckDBPyConnection
 from msgspec.structs import replace
 
 from ascend_sn.analysis.capture.clock_offsets import offsets_between
-from ascend_sn.model.kinds import HOST_KINDS, POINT_TO_POINT
+from ascend_sn.model.kinds import HOST_KINDS, UNMATCHED
 from ascend_sn.replay.jobs import jobs
 
 __all__ = ["FEW_STEPS", "MAX_PROFILES", "Choice", "Scope", "StepKey", "Window", "choose", "steady_steps"]
@@ -248,12 +248,12 @@ def _clock_offsets(db: DuckDBPyConnection, profiles: list[int]) -> dict[int, int
         select profile.profile_id, profile.rank, profile.host, group_id, op, sequence, ts_ns, dur_ns
         from profile
         left join (select profile_id, group_id, op, sequence, ts_ns, dur_ns from collective
-                   where sequence is not null and not list_contains($of_pairs, op)) call using (profile_id)
+                   where sequence is not null and not list_contains($unmatched, op)) call using (profile_id)
         where list_contains($profiles, profile.profile_id)
         order by profile.profile_id, group_id, sequence
         """,
-        # The same number of a send is another message on another rank.
-        {"profiles": profiles, "of_pairs": list(POINT_TO_POINT)},
+        # The same number of a send, or of what may be one, is another message on another rank.
+        {"profiles": profiles, "unmatched": list(UNMATCHED)},
     ).fetchnumpy()
     columns = {name: column.tolist() for name, column in calls.items()}
     return {row["profile_id"]: row["offset_ns"] or 0 for row in offsets_between(columns)}

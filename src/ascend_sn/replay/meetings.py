@@ -17,7 +17,7 @@ from duckdb import DuckDBPyConnection
 from msgspec.structs import replace
 
 from ascend_sn.analysis.ranks.pipeline_stages import PIPELINE_KIND
-from ascend_sn.model.kinds import HOST_KINDS
+from ascend_sn.model.kinds import HOST_KINDS, UNKNOWN_OPERATION
 from ascend_sn.replay.choose import Window
 from ascend_sn.replay.graph import NO_TASK, Collective, Residual
 from ascend_sn.replay.point_to_point import BATCHED, ONE_WAY, Message, pairs_of
@@ -144,11 +144,14 @@ def _rows(db: DuckDBPyConnection, window: Window, profile: int, tasks: Tasks, or
         start, end = int(tasks.start[task]), int(tasks.end[task])
         known = transit is not None and transit <= end - start
         in_pair = group is not None and (op in ONE_WAY or (op in BATCHED and kind == PIPELINE_KIND))
+        # What an unknown operation met cannot be told: it may be a send, whose number is another's elsewhere.
+        told = group is not None and number is not None and op != UNKNOWN_OPERATION
+        key = (group, number, op or "") if told else None
         rows.append(
             _Row(
                 Call(profile, task, start, end, transit if known else None),
                 Collective(op or "", group, kind, size, dtype, members, known),
-                None if group is None or number is None else (group, number, op or ""),
+                key,
                 bool(exact),
                 group if in_pair else None,
                 place,

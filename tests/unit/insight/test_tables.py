@@ -279,6 +279,19 @@ def test_the_rank_that_comes_last_is_named(tables: Tables) -> None:
     assert [(row["rank"], row["lag_ns"], row["is_last"]) for row in members] == [(0, 0, False), (1, 3, True)]
 
 
+@pytest.mark.parametrize("op", ["send", "unknown"])
+def test_calls_that_numbers_do_not_match_stand_alone(tables: Tables, op: str) -> None:
+    db = calls_run()
+    db.execute("update collective set op = ? where sequence = 1", [op])
+    found = tables(db)
+
+    calls = [row for row in named(found, "calls") if row["sequence"] == 1]
+    members = named(found, "call_members", op=op, group_id="g", sequence="1")
+
+    assert [(row["members"], row["spread_ns"], row["last_rank"]) for row in calls] == [(1, None, None)] * 2
+    assert [(row["rank"], row["lag_ns"], row["is_last"]) for row in members] == [(0, None, False), (1, None, False)]
+
+
 @requires_shared
 @pytest.mark.parametrize(
     "sample", ["torch_npu/text/level1", "torch_npu/db/level1", "kineto/nccl_parser_config", "kineto/memory_analysis"]

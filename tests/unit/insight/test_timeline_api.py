@@ -357,6 +357,19 @@ def test_a_profile_that_cannot_take_part_says_why(tmp_path: Path) -> None:
     assert api.refused("alignment", by="collective", profile=1, collective=1) == (404, "no_collective")
 
 
+@pytest.mark.parametrize("op", ["send", "unknown"])
+def test_a_call_that_numbers_do_not_match_has_no_other_ranks(tmp_path: Path, op: str) -> None:
+    db = two_ranks()
+    db.execute("update collective set op = ?", [op])
+    api = client_of(db, tmp_path)
+
+    found = api.get("slice", **ref(track(api, "collective"), 0, 1))
+    places = api.get("alignment", by="collective", profile=0, collective=0)["places"]
+
+    assert [link["kind"] for link in found["links"]] == ["kernel"]
+    assert [place["reason"] for place in places] == [None, "it is no member of this collective"]
+
+
 def test_steps_are_listed(api: ApiClient) -> None:
     assert api.get("steps")[:2] == [
         {"profile_id": 0, "step_id": 0, "step": 1, "start": 2, "dur": 10},

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from ascend_sn.replay import Bound, Edit, Gain, Replay, Scale, SetDur, TimeClass, Transform, Where, straggler_normalised
 from ascend_sn.replay.graph import NodeKind, Residual
 from ascend_sn.replay.prices import replayed_ns
@@ -18,9 +20,10 @@ TWO_RANKS = """
 COLLECTIVE = {"R": "communication"}
 
 
-def drawn(**meeting: int | bool | None) -> Replay:
+def drawn(*, op: str = "allreduce", **meeting: int | bool | None) -> Replay:
     db = timeline(TWO_RANKS, kinds=COLLECTIVE)
     meet(db, "R", profiles=(0, 1), **{"group_size": 2, **meeting})  # type: ignore[arg-type]
+    db.execute("update collective set op = ?", [op])
     for rank in (0, 1):
         db.execute(
             """
@@ -43,6 +46,15 @@ def test_ranks_meet_and_then_move_their_bytes() -> None:
     assert (replay.base_ns, replay.violations) == (30, 0)
     assert (replay.graph.nodes.start[transit], replay.graph.nodes.dur[transit]) == (24, 6)
     assert replay.graph.collectives[0].transit_known
+
+
+def test_calls_of_an_unknown_operation_do_not_meet_by_their_numbers() -> None:
+    # Each is as long as it is: 20 and 6.
+    replay = drawn(op="unknown")
+
+    transits = [int(at) for at in replay.graph.transit]
+    assert sorted(replay.graph.nodes.dur[transits].tolist()) == [6, 20]
+    assert step_after(replay, SetDur(of_rank(1, "A"), 12)) == 30
 
 
 def test_a_quicker_straggler_lets_both_go_on_earlier() -> None:
@@ -112,7 +124,7 @@ THROUGH_ABSENT = """
 """
 
 
-def through_absent(*, members_known: bool = True) -> Replay:
+def through_absent(*, members_known: bool = True, op: str = "allreduce") -> Replay:
     # In 10 us: short waits are scheduling.
     db = stretched(timeline(THROUGH_ABSENT, kinds={"R": "communication", "S": "communication"}), 10_000)
     meet(db, "R", profiles=(0,), group_size=2, transit_ns=140_000)
@@ -121,6 +133,7 @@ def through_absent(*, members_known: bool = True) -> Replay:
         insert(db, "flow", profile_id=rank, src_table="kernel", src_id=0, dst_table="kernel", dst_id=1,
                kind="event")  # fmt: skip
     ((of_r,), (of_s,)) = db.execute("select group_id from collective order by profile_id").fetchall()
+    db.execute("update collective set op = ?", [op])
     db.execute("delete from comm_group_member")
     with together(db):
         for profile, group in ((0, of_r), (1, of_s)):
@@ -140,8 +153,9 @@ def test_an_absent_member_comes_after_the_call_that_it_still_was_in() -> None:
     assert replay.base_ns - step_after(replay, quicker) == 100_000
 
 
-def test_where_the_members_are_not_known_nothing_ties_the_calls_together() -> None:
-    replay = through_absent(members_known=False)
+@pytest.mark.parametrize(("members_known", "op"), [(False, "allreduce"), (True, "unknown")])
+def test_where_the_members_are_not_known_nothing_ties_the_calls_together(members_known: bool, op: str) -> None:
+    replay = through_absent(members_known=members_known, op=op)
 
     transit = node_of(replay.graph, "S", profile=1, kind=NodeKind.TRANSIT)
     assert replay.graph.residual[transit] == 140_000

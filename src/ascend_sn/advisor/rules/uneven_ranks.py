@@ -15,7 +15,7 @@ from ascend_sn.advisor.rank_names import ranks_named
 from ascend_sn.advisor.rule import Claim, Context, Outcome, Rule, Slices, TextPart
 from ascend_sn.advisor.rules.straggler import Straggler, uneven_load
 from ascend_sn.advisor.too_few import missing_ranks
-from ascend_sn.model.kinds import COMPUTE_KINDS, POINT_TO_POINT
+from ascend_sn.model.kinds import COMPUTE_KINDS, UNMATCHED
 
 if TYPE_CHECKING:
     from ascend_sn.replay import StepGraph, Transform, Unpriced
@@ -131,7 +131,7 @@ _WAITS: Final = f"""
     select profile_id, any_value(rank) as rank, step, sum(coalesce(sync_ns, wait_ns))::bigint as wait_ns,
            coalesce(bool_or(members_present < members_expected), false) as absent
     from result
-    where coalesce(sync_ns, wait_ns) is not null and op not in {POINT_TO_POINT}
+    where coalesce(sync_ns, wait_ns) is not null and op not in {UNMATCHED}
     group by profile_id, step
     order by profile_id, step
 """

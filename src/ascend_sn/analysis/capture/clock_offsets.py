@@ -4,7 +4,8 @@ A collective ends on all its members at nearly the same moment. The median diffe
 calls of a common group is therefore the offset between two clocks, and the spread and the number of those
 differences say what the alignment leaves open. A naive merge of raw clocks looks plausible and is wrong.
 
-Sends and receives are left out: the same number on two ranks is two messages.
+Sends and receives are left out: the same number on two ranks is two messages. So are calls of an unknown operation,
+which may be such.
 
 Ranks of one host have one clock, but their devices' times were brought to it one by one. So what the collectives say
 goes first, over as many ranks as lie between; only who cannot be reached so is aligned by the name of its host. How far
@@ -26,11 +27,9 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.analysis.outliers import SIGMA_OF_DEVIATION
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, listed, selected
-from ascend_sn.model.kinds import POINT_TO_POINT
+from ascend_sn.model.kinds import UNMATCHED
 
 __all__ = ["ANALYSIS", "OFFSET_TYPES", "clock_offsets", "offsets_between"]
-
-"""Operations between two ranks: their numbers do not tell which call of one rank meets which of another."""
 
 CALLS_AT_LEAST: Final = 3
 """Common calls from which end times are taken as a clock offset; fewer could be any one call's jitter."""
@@ -76,8 +75,8 @@ def clock_offsets(db: DuckDBPyConnection) -> Result:
         db: A connection with the tables `profile` and `collective`.
 
     Returns:
-        profile_id, rank, host, and of each numbered collective (no sends and receives) group_id, op, sequence, ts_ns,
-        dur_ns (null for a profile without any).
+        profile_id, rank, host, and of each numbered collective of a known operation (no sends and receives) group_id,
+        op, sequence, ts_ns, dur_ns (null for a profile without any).
     """
     return selected(
         db,
@@ -85,10 +84,10 @@ def clock_offsets(db: DuckDBPyConnection) -> Result:
         select profile.profile_id, profile.rank, profile.host, group_id, op, sequence, ts_ns, dur_ns
         from profile
         left join (select profile_id, group_id, op, sequence, ts_ns, dur_ns from collective
-                   where sequence is not null and not list_contains($between_two, op)) call using (profile_id)
+                   where sequence is not null and not list_contains($unmatched, op)) call using (profile_id)
         order by profile.profile_id, group_id, sequence
     """,
-        {"between_two": list(POINT_TO_POINT)},
+        {"unmatched": list(UNMATCHED)},
     )
 
 
@@ -160,7 +159,7 @@ def _ends(calls: Columns) -> dict[int, Ends]:
     found: dict[int, Ends] = {}
     names = ("profile_id", "group_id", "op", "sequence", "ts_ns", "dur_ns")
     for profile_id, group_id, op, sequence, ts, dur in zip(*(calls[name] for name in names), strict=True):
-        if sequence is not None and op not in POINT_TO_POINT:
+        if sequence is not None and op not in UNMATCHED:
             found.setdefault(profile_id, {})[group_id, op, sequence] = (ts + dur, dur)
     return found
 

@@ -11,7 +11,7 @@ from duckdb import DuckDBPyConnection
 
 from ascend_sn.analysis.communication.collective_parts import completed_parts
 from ascend_sn.analysis.relations import listed
-from ascend_sn.model.kinds import POINT_TO_POINT
+from ascend_sn.model.kinds import UNMATCHED
 
 __all__ = ["ABSENT_RATIO", "ARRIVAL_SPREAD_NS", "Votes", "arrival_votes", "at_least"]
 
@@ -49,8 +49,8 @@ class Votes(msgspec.Struct, frozen=True):
 def arrival_votes(db: DuckDBPyConnection, stage_of: Mapping[int, int | None]) -> dict[int, Votes]:
     """Return the votes of every profile with calls that have a last member, by profile_id.
 
-    Left out are point-to-point calls, calls across stages, calls whose members arrive within 10 us, and those in which
-    everybody waits for a member that is not here.
+    Left out are point-to-point calls, those of an unknown operation, calls across stages, calls whose members arrive
+    within 10 us, and those in which everybody waits for a member that is not here.
 
     Args:
         db: A connection with the tables that `collective_parts` needs.
@@ -66,7 +66,7 @@ def arrival_votes(db: DuckDBPyConnection, stage_of: Mapping[int, int | None]) ->
             from {completed_parts(db)} part
             left join {_STAGES} using (profile_id)
             where sequence is not null and coalesce(sync_ns, wait_ns) is not null
-              and op not in {POINT_TO_POINT}
+              and op not in {UNMATCHED}
             group by group_id, op, sequence
             having count(*) > 1 and count(*) = count(distinct part.profile_id)
                and count(distinct coalesce(stage, -1)) = 1

@@ -7,11 +7,11 @@ from duckdb import DuckDBPyConnection
 from ascend_sn.analysis.capture.clock_offsets import OFFSET_TYPES, offsets_between
 from ascend_sn.analysis.registry import COMBINED_VIEW, Analysis, Need, profile_rows, settled_once
 from ascend_sn.analysis.relations import Result, listed, selected
-from ascend_sn.model.kinds import POINT_TO_POINT
+from ascend_sn.model.kinds import UNMATCHED
 
 __all__ = ["ANALYSIS", "COMPLETED", "collective_parts", "completed_parts"]
 
-_MET = f"sequence is not null and op not in {POINT_TO_POINT}"
+_MET = f"sequence is not null and op not in {UNMATCHED}"
 
 COMPLETED = f"method is null and {_MET}"
 """Which calls have parts that the other ranks may tell."""
@@ -62,8 +62,9 @@ def combined_parts(db: DuckDBPyConnection, parts: Result) -> Result:
 
     1. Recorded parts stay (method `recorded`).
     2. Else, where every member of the group took part in the same call (group and sequence; no send or receive,
-       whose numbers do not tell which of them meet) and their clocks can be aligned (`clock_offsets`): sync = latest
-       start, wait = sync - own start, transit = earliest end - sync, idle = end - earliest end (method `members`).
+       whose numbers do not tell which of them meet, and no unknown operation, which may be one) and their clocks can be
+       aligned (`clock_offsets`): sync = latest start, wait = sync - own start, transit = earliest end - sync, idle =
+       end - earliest end (method `members`).
     3. Else the parts are unknown, not zero.
 
     Returns:

@@ -10,7 +10,7 @@ from ascend_sn.analysis.communication.arrivals import ABSENT_RATIO, ARRIVAL_SPRE
 from ascend_sn.analysis.communication.collective_parts import collective_parts, combined_parts
 from ascend_sn.analysis.registry import Analysis, Need
 from ascend_sn.analysis.relations import Result, selected
-from ascend_sn.model.kinds import POINT_TO_POINT
+from ascend_sn.model.kinds import UNMATCHED
 
 __all__ = ["ANALYSIS", "combined_waits"]
 
@@ -35,7 +35,7 @@ def combined_waits(db: DuckDBPyConnection, parts: Result) -> Result:
         with call as (
             select rank, group_id, op, sequence, coalesce(sync_ns, wait_ns) as wait_ns
             from {_PARTS}
-            where sequence is not null and rank is not null and op not in {POINT_TO_POINT}
+            where sequence is not null and rank is not null and op not in {UNMATCHED}
               and coalesce(sync_ns, wait_ns) is not null
         ),
         meeting as (

@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from ascend_sn.model.kinds import UNKNOWN_OPERATION
 from ascend_sn.model.rows import Text
 
 __all__ = [
@@ -32,7 +33,7 @@ __all__ = [
     "is_communication_request",
     "is_host_communication",
     "known_op",
-    "own_step_number",
+    "own_step",
     "step_number",
 ]
 
@@ -67,7 +68,7 @@ _HOST_SUFFIXES: Final = ("_runtime", "_driver")
 _STEP: Final = re.compile(r"ProfilerStep\*?#(\d{1,9})")
 
 _OWN_STEP: Final = re.compile(
-    r"(?:(?:train|training|global)[ _]?)?(?:step|iteration|iter)[ _:#=-]{0,3}(\d{1,9})", re.IGNORECASE | re.ASCII
+    r"(?:(?:train|training|global)[ _]?)?(?:step|iteration|iter)[ _:#=-]{1,3}(\d{1,9})", re.IGNORECASE | re.ASCII
 )
 
 # The libraries' own device kernels by the start of the name, so that a kernel which only mentions one of
@@ -153,10 +154,10 @@ def step_number(name: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def own_step_number(name: str) -> int | None:
-    """Return N of a range that a training draws around its step itself (`step 3`, `Iteration#3`), else None."""
+def own_step(name: str) -> tuple[str, int] | None:
+    """Return what stands before N, and N, of a range that may be a training's own step (`step 3`, `Iteration#3`)."""
     found = _OWN_STEP.fullmatch(name)
-    return int(found[1]) if found else None
+    return (name[: found.start(1)], int(found[1])) if found else None
 
 
 def is_communication_kernel(name: str) -> bool:
@@ -185,7 +186,7 @@ def known_op(op: Text) -> Text:
     unstated = op.codes < 0
     if not unstated.any():
         return op
-    return Text(np.where(unstated, np.int32(len(op.values)), op.codes), [*op.values, "unknown"])
+    return Text(np.where(unstated, np.int32(len(op.values)), op.codes), [*op.values, UNKNOWN_OPERATION])
 
 
 def dtype_of_kernel(name: str) -> str | None:

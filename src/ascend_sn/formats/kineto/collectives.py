@@ -15,7 +15,7 @@ from ascend_sn.formats.chrome.texts import Codes, text_column
 from ascend_sn.formats.kineto import categories
 from ascend_sn.formats.kineto.device import Launches
 from ascend_sn.formats.kineto.sift import COLLECTIVE_ARGUMENTS
-from ascend_sn.model.kinds import POINT_TO_POINT
+from ascend_sn.model.kinds import UNMATCHED
 from ascend_sn.model.rows import Bool, Int64, Nullable, Rows, Text, conform
 from ascend_sn.model.tables import COLLECTIVE
 
@@ -124,10 +124,11 @@ def numbered(group: Text, op: Text, order_ns: Int64, recorded: Nullable) -> Null
     """Return the number of each call in its group.
 
     The library's own number where every call of the group has one; else its place in order of time, counted
-    apart for collectives and for point-to-point calls, which not every member takes part in.
+    apart for collectives and for point-to-point calls, which not every member takes part in; calls of an unknown
+    operation, which may be such, are counted with the latter.
     """
-    p2p = op.matches(POINT_TO_POINT)
-    lane = group.codes.astype(np.int64) * 2 + p2p
+    unmatched = op.matches(UNMATCHED)
+    lane = group.codes.astype(np.int64) * 2 + unmatched
     order = np.lexsort((order_ns, lane))
     ordered = lane[order]
     first = np.searchsorted(ordered, ordered, side="left")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,10 +16,18 @@ from ascend_sn.formats.chrome.texts import Codes, text_column
 from ascend_sn.formats.kineto import categories
 from ascend_sn.formats.kineto.shapes import Inputs
 from ascend_sn.formats.kineto.stacks import Stacks
-from ascend_sn.model.rows import Bool, Rows, Text, conform
+from ascend_sn.model.rows import Bool, Int64, Rows, Text, conform
 from ascend_sn.model.tables import HOST_CALL, OPERATOR, SPAN, STEP
 
-__all__ = ["Threads", "call_rows", "connections", "operator_rows", "span_rows", "step_marks", "step_rows"]
+__all__ = ["Threads", "call_rows", "connections", "launching", "operator_rows", "span_rows", "step_marks", "step_rows"]
+
+_OWN_MARKS_AT_LEAST: Final = 3
+"""The user's own ranges from which on they may be steps: one of them, or two, is any part of the work."""
+
+_WORK_INSIDE_AT_LEAST: Final = 0.8
+"""Share of the work that was asked for inside the user's own ranges, where they are steps: the rest is between them."""
+
+_LAUNCH: Final = re.compile(r"Launch", re.IGNORECASE)
 
 _SPAN_DOMAINS: Final = {
     "gpu_user_annotation": "gpu_annotation",
@@ -52,47 +61,84 @@ class Threads:
         return Text(row.astype(np.int32), named)
 
 
-def step_marks(host: Events, strings: Sequence[str]) -> Bool:
-    """Return which host events mark a step: `ProfilerStep#N`, failing that the user's own ranges with numbers."""
+def step_marks(host: Events, calls: Events, device: Events, strings: Sequence[str]) -> Bool:
+    """Return which host events mark a step: `ProfilerStep#N`, failing that the user's own ranges with numbers.
+
+    Args:
+        host: Operators and ranges.
+        calls: Host calls.
+        device: Device events.
+        strings: Texts of the file.
+    """
     is_mark = lookup(host.name, strings, lambda name: int(categories.step_number(name) is not None), 0)
-    return is_mark.astype(np.bool_) if bool(is_mark.any()) else _own_marks(host, strings)
+    return is_mark.astype(np.bool_) if bool(is_mark.any()) else _own_marks(host, calls, device, strings)
 
 
-def _own_marks(host: Events, strings: Sequence[str]) -> Bool:
-    """Return the user's ranges `step N`, where they are steps: one after the other on one thread, counted upwards."""
-    named = lookup(host.name, strings, lambda name: int(categories.own_step_number(name) is not None), 0)
+def _own_marks(host: Events, calls: Events, device: Events, strings: Sequence[str]) -> Bool:
+    """Return the user's ranges `step N`, where they are steps.
+
+    These are one after the other on one thread, three or more, of one name, counted upwards evenly, and hold most of
+    the work. Other ranges are parts of something: false steps would also stand in the way of those that the rhythm of
+    the kernels tells.
+    """
     none = np.zeros(len(host), np.bool_)
+    named = lookup(host.name, strings, lambda name: int(categories.own_step(name) is not None), 0)
     row = np.flatnonzero((named > 0) & (host.kind == categories.ANNOTATION))
+    if len(row) < _OWN_MARKS_AT_LEAST:
+        return none
     row = row[np.argsort(host.ts[row], kind="stable")]
     marks = host.take(row)
-    numbers = np.array([categories.own_step_number(strings[code]) for code in marks.name.tolist()], np.int64)
-    apart = bool((marks.ts[1:] >= (marks.ts + marks.dur)[:-1]).all())
+    found = [one for code in marks.name.tolist() if (one := categories.own_step(strings[code])) is not None]
+    strides = np.diff([number for _, number in found])
+    ends = marks.ts + marks.dur
+    apart = bool((marks.ts[1:] >= ends[:-1]).all())
     one_thread = len(distinct(thread_keys(marks.pid, marks.tid))) == 1
-    if apart and one_thread and bool((np.diff(numbers) > 0).all()):
-        none[row] = True
+    one_name = len({before for before, _ in found}) == 1
+    counted = bool((strides == strides[0]).all()) and strides[0] > 0
+    if not (apart and one_thread and one_name and counted):
+        return none
+    work = _work_ns(host, calls, device, strings)
+    at = np.searchsorted(marks.ts, work, side="right") - 1
+    inside = (at >= 0) & (work < ends[at])
+    none[row] = np.count_nonzero(inside) >= max(_WORK_INSIDE_AT_LEAST * len(work), 1)
     return none
+
+
+def _work_ns(host: Events, calls: Events, device: Events, strings: Sequence[str]) -> Int64:
+    """Return when work was asked for: the launches, else the starts of the kernels, else those of the operators."""
+    launches: Int64 = calls.ts[launching(calls, strings)]
+    if len(launches):
+        return launches
+    kernels: Int64 = device.ts[device.kind == categories.KERNEL]
+    operators: Int64 = host.ts[host.kind == categories.OPERATOR]
+    return kernels if len(kernels) else operators
+
+
+def launching(calls: Events, strings: Sequence[str]) -> Bool:
+    """Return which host calls launch kernels."""
+    return lookup(calls.name, strings, lambda name: int(_LAUNCH.search(name) is not None), 0).astype(np.bool_)
 
 
 def step_rows(marks: Events, base_ns: int, strings: Sequence[str]) -> Rows:
     """Return the marked steps in order of time."""
     marks = marks.take(np.argsort(marks.ts, kind="stable"))
     names = [strings[code] for code in marks.name.tolist()]
-    profilers = [categories.step_number(name) for name in names]
-    numbers = [
-        categories.own_step_number(name) if number is None else number
-        for name, number in zip(names, profilers, strict=True)
-    ]
     count = len(marks)
     return conform(
         STEP,
         count,
         step_id=np.arange(count),
-        step=numbers,
+        step=[_number(name) for name in names],
         session=0,
         ts_ns=marks.ts + base_ns,
         dur_ns=marks.dur,
         origin="mark",
     )
+
+
+def _number(name: str) -> int | None:
+    own = categories.own_step(name)
+    return categories.step_number(name) if own is None else own[1]
 
 
 def operator_rows(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +11,7 @@ import numpy as np
 from ascend_sn._native.memory import release_free
 from ascend_sn.errors import FormatError
 from ascend_sn.formats.chrome.counters import counter_rows
-from ascend_sn.formats.chrome.events import Events, lookup
+from ascend_sn.formats.chrome.events import Events
 from ascend_sn.formats.kineto import collectives, device, flows, groups, header, host, memory, processor
 from ascend_sn.formats.kineto.categories import PYTHON
 from ascend_sn.formats.kineto.coverage import coverage
@@ -28,7 +27,6 @@ from ascend_sn.model.rows import Text
 __all__ = ["EXECUTION_TRACE", "READER", "tables_of"]
 
 _NAME: Final = "kineto"
-_LAUNCH: Final = re.compile(r"Launch", re.IGNORECASE)
 
 
 def read(source: Source) -> list[Capture]:
@@ -73,7 +71,7 @@ class _Build:
 
     def __init__(self, sifted: Sifted, base_ns: int, file: str, ledger: Ledger) -> None:
         self._sifted, self._base_ns, self._file, self._ledger = sifted, base_ns, file, ledger
-        marks = host.step_marks(sifted.host, sifted.strings)
+        marks = host.step_marks(sifted.host, sifted.calls, sifted.device, sifted.strings)
         self._marks, self._host = sifted.host.take(marks), sifted.host.take(~marks)
         self._groups = groups.configured_groups(sifted.metadata, file, ledger)
         self._threads = host.Threads.of([sifted.host, sifted.calls], sifted.strings)
@@ -129,9 +127,7 @@ class _Build:
 
     def launch_count(self) -> int:
         """Return how many host calls launch kernels."""
-        calls, strings = self._sifted.calls, self._sifted.strings
-        launching = lookup(calls.name, strings, lambda name: int(_LAUNCH.search(name) is not None), 0)
-        return int(np.count_nonzero(launching))
+        return int(np.count_nonzero(host.launching(self._sifted.calls, self._sifted.strings)))
 
     def _host_tables(self) -> dict[str, Any]:
         sifted, strings, base_ns = self._sifted, self._sifted.strings, self._base_ns

@@ -6,19 +6,20 @@ from typing import Final
 
 from ascend_sn.analysis.registry import Need
 from ascend_sn.insight.tables.definition import OF_STEP, Filter, PageTable, Slices
+from ascend_sn.model.kinds import UNMATCHED
 
 __all__ = ["COMMUNICATION"]
 
-_PLACED: Final = """
+_PLACED: Final = f"""
     with placed as (
         select parts.*, parts.ts_ns - clock.offset_ns as placed_ns, clock.offset_ns is not null as is_placed,
-               clock.error_ns, clock.reason
-        from {collective_parts} parts
-        left join (select profile_id, offset_ns, error_ns, reason from {clock_offsets}) clock using (profile_id)
+               clock.error_ns, clock.reason, case when op in {UNMATCHED} then parts.profile_id end as alone
+        from {{collective_parts}} parts
+        left join (select profile_id, offset_ns, error_ns, reason from {{clock_offsets}}) clock using (profile_id)
         where sequence is not null
     )
 """
-"""Numbered calls with their starts on the clock of the reference."""
+"""Numbered calls with their starts on the clock of the reference; those that numbers do not match stand alone."""
 
 COMMUNICATION: Final = (
     PageTable(
@@ -64,7 +65,7 @@ COMMUNICATION: Final = (
                    case when count(*) > 1 and bool_and(is_placed) then max(placed_ns) - min(placed_ns) end as spread_ns,
                    arg_max(profile_id, dur_ns) as profile_id, arg_max(collective_id, dur_ns) as collective_id
             from placed
-            group by group_id, op, sequence
+            group by group_id, op, sequence, alone
         """,
         needs=(Need("collective", "sequence"),),
         columns=(
@@ -82,12 +83,12 @@ COMMUNICATION: Final = (
         uses=("collective_parts", "clock_offsets"),
         sql=f"""
             {_PLACED}
-            select *, case when is_placed then placed_ns - min(placed_ns) over of_call end as lag_ns,
+            select *, case when is_placed and alone is null then placed_ns - min(placed_ns) over of_call end as lag_ns,
                    is_placed and count(*) over of_call > 1
                        and placed_ns = max(placed_ns) over of_call
                        and placed_ns > min(placed_ns) over of_call as is_last
             from placed
-            window of_call as (partition by group_id, op, sequence)
+            window of_call as (partition by group_id, op, sequence, alone)
         """,
         needs=(Need("collective", "sequence"),),
         columns=(

@@ -11,9 +11,9 @@ from tests.unit.advisor.rules.calls import MS, job
 from tests.unit.advisor.rules.test_straggler import training
 
 
-def in_turn(wait_ns: int) -> DuckDBPyConnection:
+def in_turn(wait_ns: int, op: str = "allreduce") -> DuckDBPyConnection:
     """Of four ranks another one is late in every step; the others wait for it."""
-    call = {"transit_ns": 10 * MS, "wait_ns": lambda rank, step: 0 if rank == step % 4 else wait_ns}
+    call = {"op": op, "transit_ns": 10 * MS, "wait_ns": lambda rank, step: 0 if rank == step % 4 else wait_ns}
     return job([call], ranks=4, steps=8)
 
 
@@ -37,6 +37,11 @@ def test_waits_that_are_always_the_same_are_not_uneven_work() -> None:
     db = job([{"transit_ns": 10 * MS, "wait_ns": 20 * MS}], ranks=4)
 
     assert advised(db, "R-IMB-2").quiet == ("R-IMB-2",)
+
+
+@pytest.mark.parametrize("op", ["send", "unknown"])
+def test_waits_of_calls_that_may_be_between_two_ranks_say_nothing_about_all(op: str) -> None:
+    assert advised(in_turn(20 * MS, op), "R-IMB-2").quiet == ("R-IMB-2",)
 
 
 def test_a_straggler_explains_it() -> None:

@@ -85,7 +85,7 @@ def test_the_error_is_no_less_than_the_spread_of_single_ends() -> None:
     assert offsets(db)[1] == (10, 15, 100, "collectives")
 
 
-@pytest.mark.parametrize("op", ["send", "receive", "sendrecv", "batchsendrecv"])
+@pytest.mark.parametrize("op", ["send", "receive", "sendrecv", "batchsendrecv", "unknown"])
 def test_the_same_number_of_a_send_on_two_ranks_is_two_messages(op: str) -> None:
     db = ranks(None, None)
     for rank in (0, 1):

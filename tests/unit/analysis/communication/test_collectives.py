@@ -141,7 +141,7 @@ def test_clocks_of_two_hosts_are_not_aligned_by_two_calls() -> None:
     assert {row["method"] for row in results("collective_parts", db)} == {None}
 
 
-@pytest.mark.parametrize("op", ["send", "receive", "sendrecv", "batchsendrecv"])
+@pytest.mark.parametrize("op", ["send", "receive", "sendrecv", "batchsendrecv", "unknown"])
 def test_a_send_of_the_same_number_is_not_the_call_of_the_other_member(op: str) -> None:
     db = two_ranks()
     collective(db, 0, 0, 0, 50, op=op)

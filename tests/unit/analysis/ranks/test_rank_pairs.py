@@ -127,6 +127,16 @@ def test_the_last_one_must_be_present(waits: tuple[int, int], found: list[tuple[
     assert [(row["src_rank"], row["dst_rank"]) for row in results("rank_waits", db)] == found
 
 
+@pytest.mark.parametrize("op", ["send", "unknown"])
+def test_nobody_waits_in_calls_that_numbers_do_not_match(op: str) -> None:
+    db = empty_tables()
+    for rank, wait_ns in enumerate((0, 30_000)):
+        profile(db, rank)
+        collective(db, rank, 0, 0, 40_000, op=op, transit_ns=1, wait_ns=wait_ns, idle_ns=0, method="recorded")
+
+    assert results("rank_waits", db) == []
+
+
 @settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 9), st.integers(1, 9)), max_size=8))
 def test_the_traffic_of_all_pairs_is_all_traffic(drawn: list[tuple[int, int, int, int]]) -> None:

@@ -105,8 +105,9 @@ def test_when_all_wait_the_last_one_is_not_here_and_near_arrivals_have_none() ->
     assert [row["calls"] for row in found(arrivals(0, [50, 9]), arrivals(1, [20, 0]))] == [0, 0]
 
 
-def test_point_to_point_calls_have_no_last_one() -> None:
-    assert [row["calls"] for row in found(arrivals(0, [50], op="send"), arrivals(1, [0], op="send"))] == [0, 0]
+@pytest.mark.parametrize("op", ["send", "unknown"])
+def test_calls_that_numbers_do_not_match_have_no_last_one(op: str) -> None:
+    assert [row["calls"] for row in found(arrivals(0, [50], op=op), arrivals(1, [0], op=op))] == [0, 0]
 
 
 def test_alone_there_is_nobody_to_compare_with() -> None:

@@ -104,6 +104,22 @@ def test_point_to_point_calls_are_counted_apart(tmp_path: Path) -> None:
     ]
 
 
+def test_calls_of_an_unknown_operation_do_not_move_the_numbers_of_collectives(tmp_path: Path) -> None:
+    def call(ts: float, op: str | None) -> dict[str, Any]:
+        name = ALL_REDUCE if op else "ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)"
+        stated = {"Collective name": op} if op else {}
+        return kernel(name, ts, 1, **stated, **{"Process Group Name": "0"})
+
+    path = write(tmp_path, call(0, "allreduce"), call(10, None), call(20, "allreduce"), call(30, "send"))
+
+    assert rows(captured(path), "collective", "op", "sequence") == [
+        ("allreduce", 0),
+        ("unknown", 0),
+        ("allreduce", 1),
+        ("send", 1),
+    ]
+
+
 def test_the_only_group_of_a_job_is_every_calls_group(tmp_path: Path) -> None:
     config = [{"pg_name": "0", "pg_desc": "default_pg", "ranks": "[0, 1]"}]
     path = write(tmp_path, kernel(ALL_REDUCE, 0, 10), distributedInfo={"rank": 1, "world_size": 2, "pg_config": config})

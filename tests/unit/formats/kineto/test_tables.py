@@ -43,23 +43,78 @@ def test_annotations_are_operators_and_step_marks_are_steps(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["Step {}", "iteration {}", "Iteration#{}", "train_step: {}", "global_step={}"])
 def test_ranges_that_the_training_draws_around_its_steps_mark_them(tmp_path: Path, name: str) -> None:
-    path = write(tmp_path, annotation(name.format(11), 100, 50), annotation(name.format(12), 150, 60), launch(1, 110))
+    path = write(
+        tmp_path,
+        annotation(name.format(11), 100, 50),
+        annotation(name.format(13), 150, 60),
+        annotation(name.format(15), 220, 20),
+        launch(1, 110),
+    )
 
     assert rows(captured(path), "step", "step", "ts_ns", "dur_ns", "origin") == [
         (11, 100_000, 50_000, "mark"),
-        (12, 150_000, 60_000, "mark"),
+        (13, 150_000, 60_000, "mark"),
+        (15, 220_000, 20_000, "mark"),
     ]
+
+
+@pytest.mark.parametrize(("outside", "steps"), [(1, [1, 2, 3]), (2, [])], ids=["4 of 5 inside", "4 of 6 inside"])
+def test_the_trainings_own_ranges_are_steps_where_they_hold_most_launches(
+    tmp_path: Path, outside: int, steps: list[int]
+) -> None:
+    marks = [annotation(f"step {number}", 100 * number, 50) for number in (1, 2, 3)]
+    inside = [launch(number, moment) for number, moment in enumerate((100, 110, 210, 349))]
+    path = write(tmp_path, *marks, *inside, *(launch(10 + number, 350 + number) for number in range(outside)))
+
+    assert [number for (number,) in rows(captured(path), "step", "step")] == steps
+
+
+def test_without_a_device_the_operators_say_whether_the_trainings_own_ranges_are_steps(tmp_path: Path) -> None:
+    marks = [annotation(f"step {number}", 100 * number, 50) for number in (1, 2, 3)]
+    held = write(tmp_path, *marks, operator("aten::mm", 110, 5), name="held.json")
+    beside = write(tmp_path, *marks, operator("aten::mm", 160, 5), name="beside.json")
+
+    assert rows(captured(held), "step", "step") == [(1,), (2,), (3,)]
+    assert rows(captured(beside), "step", "step") == []
+
+
+def test_one_range_with_a_number_does_not_hide_the_steps_that_the_rhythm_tells(tmp_path: Path) -> None:
+    launches = [launch(number, 50 * number) for number in range(20)]
+    kernels = [kernel(("gemm", "relu")[number % 2], 50 * number + 10, 20, correlation=number) for number in range(20)]
+    capture = captured(write(tmp_path, annotation("iteration 5", 500, 100), *launches, *kernels))
+
+    derive(capture)
+
+    assert rows(capture, "step", "step", "ts_ns", "origin") == [
+        (None, 10_000 + 100_000 * number, "inferred") for number in range(10)
+    ]
+    assert rows(capture, "operator", "name") == [("iteration 5",)]
 
 
 @pytest.mark.parametrize(
     "ranges",
     [
-        [("step 1", 0, 90), ("step 2", 10, 50)],
-        [("step 1", 0, 10), ("step 1", 20, 10)],
-        [("step 2", 0, 10), ("step 1", 20, 10)],
-        [("stepper motor 3", 0, 10), ("micro step", 20, 10)],
+        [("step 1", 0, 90), ("step 2", 10, 50), ("step 3", 95, 5)],
+        [("step 1", 0, 10), ("step 1", 20, 10), ("step 1", 40, 10)],
+        [("step 3", 0, 10), ("step 2", 20, 10), ("step 1", 40, 10)],
+        [("stepper motor 3", 0, 10), ("micro step", 20, 10), ("my step 5", 40, 10)],
+        [("iteration 5", 0, 10)],
+        [("step 1", 0, 10), ("step 2", 20, 10)],
+        [("step1", 0, 10), ("step2", 20, 10), ("step3", 40, 10)],
+        [("step 1", 0, 10), ("iter 2", 20, 10), ("step 3", 40, 10)],
+        [("step 1", 0, 10), ("step 2", 20, 10), ("step 4", 40, 10)],
     ],
-    ids=["inside each other", "twice the same", "backwards", "other words"],
+    ids=[
+        "inside each other",
+        "twice the same",
+        "backwards",
+        "other words",
+        "one",
+        "two",
+        "phases",
+        "two names",
+        "uneven",
+    ],
 )
 def test_other_ranges_with_numbers_are_no_steps(tmp_path: Path, ranges: list[tuple[str, int, int]]) -> None:
     capture = captured(write(tmp_path, *(annotation(*range_) for range_ in ranges), launch(1, 5)))
