@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ascend_sn.formats.csv_dialect import Dialect, column_key, dialect_of, in_other_units, in_unit
+from ascend_sn.formats.csv_numbers import NOTHING, STRIPPED, Signs, plain_numbers, signs_of
 from ascend_sn.model.ledger import DamageEntry, Ledger
 from ascend_sn.model.rows import Int64, Nullable, Text
 from ascend_sn.model.units import decimal_text_to_int, reals
@@ -50,18 +51,17 @@ class _Column(tuple[str, ...]):
 
     name: str
     origin: _Origin
+    signs: Signs
+    written: Cells | None
+    """The cells as they stand in the file, where these are converted from another unit."""
 
 
 _REPLACEMENT = "\ufffd"
-_STRIPPED = " \t\r\n\"'"
 _ABSENT = ("", "N/A", "NA", "null", "None", "nan", "NaN")
 _WIDEST_NUMBER = 64
 _MOST_DIGITS = 18
 """Beyond it a number (times a thousand) may pass int64."""
 _ABSENT_SET = frozenset(_ABSENT)
-_NOTHING = frozenset({"", "n/a", "na", "null", "none", "nan", "-", "--"})
-"""Cells, in small letters, that say that there is no number."""
-
 _NAN = "nan"
 
 
@@ -69,7 +69,7 @@ class CsvColumns(msgspec.Struct, frozen=True, eq=False):
     """The columns of one CSV file by header name."""
 
     origin: _Origin
-    columns: dict[str, Cells]
+    columns: dict[str, _Column]
 
     def __len__(self) -> int:
         return len(self.records)
@@ -94,7 +94,7 @@ class CsvColumns(msgspec.Struct, frozen=True, eq=False):
         """How many rows of the file were left out while it was read."""
         return self.origin.lost_count
 
-    def get(self, *names: str) -> Cells | None:
+    def get(self, *names: str) -> _Column | None:
         """Return the first column of these names that the file has (names change between versions).
 
         Failing that, one whose name differs in blanks and capitals only, then one in another unit, converted.
@@ -103,7 +103,10 @@ class CsvColumns(msgspec.Struct, frozen=True, eq=False):
         if name is None:
             return None
         cells = self.columns[name]
-        return cells if factor is None else self._column(name, in_unit(_plain_numbers(cells), factor))
+        if factor is None:
+            return cells
+        # What is converted is plain: signs that were read twice would be taken for others.
+        return _known(self.origin, name, in_unit(_plain_numbers(cells), factor), Signs.PLAIN, cells)
 
     def numbers(self, *names: str) -> Cells | None:
         """Return a column as `get` does, its numbers written plainly: no grouped digits, a decimal point."""
@@ -120,9 +123,10 @@ class CsvColumns(msgspec.Struct, frozen=True, eq=False):
         if cells is None:
             return None
         # A spreadsheet that saved the file again has cut the digits: the time line is coarse then.
-        coarse = [i for i, cell in enumerate(cells) if "E+" in cell or "e+" in cell]
+        written = cells if cells.written is None else cells.written
+        coarse = [i for i, cell in enumerate(written) if "E+" in cell or "e+" in cell]
         if coarse:
-            place, example = self.place(coarse[0]), cells[coarse[0]].strip()
+            place, example = self.place(coarse[0]), written[coarse[0]].strip()
             ledger.add(self.file, "exponent_time", place=place, count=len(coarse), example=example)
         return _scaled(cells, 3)
 
@@ -131,15 +135,23 @@ class CsvColumns(msgspec.Struct, frozen=True, eq=False):
         if bool(mask.all()):
             return self
         index = np.flatnonzero(mask).tolist()
-        columns = {name: [cells[i] for i in index] for name, cells in self.columns.items()}
-        return _knowing(msgspec.structs.replace(self.origin, records=self.records[mask]), columns)
+        origin = msgspec.structs.replace(self.origin, records=self.records[mask])
+        columns = {}
+        for name, cells in self.columns.items():
+            written = None if cells.written is None else [cells.written[i] for i in index]
+            columns[name] = _known(origin, name, [cells[i] for i in index], cells.signs, written)
+        return CsvColumns(origin, columns)
 
     def renamed(self, names: Mapping[str, str], **missing: str) -> CsvColumns:
         """Return the columns that are named, under other names; where one is missing, one of equal cells."""
-        columns = {ours: cells for name, ours in names.items() if (cells := self.get(name)) is not None}
+        columns = {}
+        for name, ours in names.items():
+            cells = self.get(name)
+            if cells is not None:
+                columns[ours] = _known(self.origin, ours, cells, cells.signs, cells.written)
         for name, cell in missing.items():
-            columns.setdefault(name, [cell] * len(self))
-        return _knowing(self.origin, columns)
+            columns.setdefault(name, _known(self.origin, name, [cell] * len(self), Signs.PLAIN))
+        return CsvColumns(self.origin, columns)
 
     def _named(self, names: Sequence[str]) -> tuple[str | None, Decimal | None]:
         """Return the header of the first of these columns, and the factor to the unit asked for if it has another."""
@@ -156,9 +168,6 @@ class CsvColumns(msgspec.Struct, frozen=True, eq=False):
                 if other in spelled:
                     return spelled[other], factor
         return None, None
-
-    def _column(self, name: str, cells: Iterable[str]) -> Cells:
-        return _knowing(self.origin, {name: tuple(cells)}).columns[name]
 
     def place(self, row: int) -> str:
         """Return where a row stands: the line of the file in which it ends."""
@@ -186,7 +195,8 @@ def read_csv_columns(path: Path, file: str, ledger: Ledger, required: Sequence[s
 
     Byte order mark, any line ends, quoted line feeds, blank lines, and the dialects of spreadsheets are accepted.
     Rows of another width than the header (a cut last line, for instance) are left out and counted; blank cells
-    beyond it are none.
+    beyond it are none where every row has them. Numbers with commas are read where the numbers of the file prove
+    what commas and points mean (`csv_numbers`).
 
     Args:
         path: The file.
@@ -226,7 +236,11 @@ def read_csv_columns(path: Path, file: str, ledger: Ledger, required: Sequence[s
         columns.setdefault(name, column)
     if damaged_text and rows:
         _count_damaged_text([*columns, *(cell for column in columns.values() for cell in column)], file, ledger)
-    table = _knowing(_Origin(path, file, dialect, records, read_count - len(records), ledger, {}), columns)
+    # Without a quote no cell between commas has a comma.
+    plain = dialect.delimiter == "," and '"' not in text
+    signs = Signs.PLAIN if plain else signs_of(columns, dialect.delimiter)
+    origin = _Origin(path, file, dialect, records, read_count - len(records), ledger, {})
+    table = CsvColumns(origin, {name: _known(origin, name, column, signs) for name, column in columns.items()})
     absent = next((name for name in required if table.get(name) is None), None)
     if absent is not None:
         ledger.add(file, "unknown_header", place="line 1", example=f"no column {absent!r}")
@@ -234,13 +248,10 @@ def read_csv_columns(path: Path, file: str, ledger: Ledger, required: Sequence[s
     return table
 
 
-def _knowing(origin: _Origin, columns: Mapping[str, Cells]) -> CsvColumns:
-    known: dict[str, Cells] = {}
-    for name, cells in columns.items():
-        column = _Column(cells)
-        column.name, column.origin = name, origin
-        known[name] = column
-    return CsvColumns(origin, known)
+def _known(origin: _Origin, name: str, cells: Iterable[str], signs: Signs, written: Cells | None = None) -> _Column:
+    column = _Column(cells)
+    column.name, column.origin, column.signs, column.written = name, origin, signs, written
+    return column
 
 
 def text_cells(cells: Cells | None, absent: Sequence[str] = _ABSENT) -> Text | None:
@@ -251,7 +262,7 @@ def text_cells(cells: Cells | None, absent: Sequence[str] = _ABSENT) -> Text | N
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
     codes = np.fromiter(map(numbers.__getitem__, cells), np.int32, len(cells))
     text = Text(codes, list(numbers))
-    return text.mapped(lambda cell: None if (bare := cell.strip(_STRIPPED)) in missing else bare)
+    return text.mapped(lambda cell: None if (bare := cell.strip(STRIPPED)) in missing else bare)
 
 
 def ns_cells(cells: Cells | None) -> Nullable | None:
@@ -309,20 +320,19 @@ def _scaled(cells: Cells, scale_digits: int) -> Nullable:
 
 
 def _plain_numbers(cells: Cells) -> Cells:
-    """Return cells with grouped digits or decimal commas as plain numbers, as the dialect of their file has it."""
-    if not isinstance(cells, _Column) or "," not in "".join(cells):
-        return cells
-    return [cells.origin.dialect.plain_number(cell.strip(_STRIPPED)) for cell in cells]
+    """Return cells with grouped digits or decimal commas as plain numbers, as their file writes them."""
+    return plain_numbers(cells, cells.signs) if isinstance(cells, _Column) else cells
 
 
 def _tell_unreadable(cells: Cells, valid: npt.NDArray[np.bool_]) -> None:
     """Count in the ledger, once for a column, the cells that hold something and no number."""
     if not isinstance(cells, _Column) or bool(valid.all()) or cells.name in cells.origin.told:
         return
-    bad = [i for i in np.flatnonzero(~valid).tolist() if cells[i].strip(_STRIPPED).lower() not in _NOTHING]
+    written = cells if cells.written is None else cells.written
+    bad = [i for i in np.flatnonzero(~valid).tolist() if written[i].strip(STRIPPED).lower() not in NOTHING]
     if bad:
         origin = cells.origin
-        example = f"{cells.name} = {cells[bad[0]]!r}"
+        example = f"{cells.name} = {written[bad[0]]!r}"
         origin.ledger.add(origin.file, "unreadable_cell", place=origin.place(bad[0]), count=len(bad), example=example)
         origin.told[cells.name] = origin.ledger.entries[-1]
 
@@ -331,7 +341,7 @@ def _plain_decimals(cells: Cells, scale_digits: int) -> tuple[Int64, npt.NDArray
     """Return the numbers of cells that are digits with at most one point, and where that is so."""
     nothing = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.bool_)
     # Cells end with a TAB, some are quoted.
-    bare = [cell.strip(_STRIPPED) for cell in cells]
+    bare = [cell.strip(STRIPPED) for cell in cells]
     if "\0" in "".join(bare):
         return nothing  # NumPy ends a text there
     try:
@@ -400,13 +410,16 @@ def _line_of(path: Path, dialect: Dialect, record: int) -> int:
 
 
 def _of_width(origin: _Origin, width: int, rows: list[list[str]], wrong: Int64) -> tuple[list[list[str]], Int64]:
-    """Return the rows of the header's width and their records; a row that is wider by blank cells only has it."""
+    """Return the rows of the header's width and their records.
+
+    A table may be wider than its header by blank cells. It is so in every row: a single one was shifted by a comma in
+    a text, and its last cell is blank.
+    """
+    wide = len({len(row) for row in rows}) == 1 and len(rows[0]) > width
+    if wide and not any(cell.strip() for row in rows for cell in row[width:]):
+        return [row[:width] for row in rows], origin.records
     fits = np.ones(len(rows), np.bool_)
-    for i in wrong.tolist():
-        if len(rows[i]) > width and not any(cell.strip() for cell in rows[i][width:]):
-            rows[i] = rows[i][:width]
-        else:
-            fits[i] = False
+    fits[wrong] = False
     others = np.flatnonzero(~fits)
     if len(others):
         first = int(others[0])

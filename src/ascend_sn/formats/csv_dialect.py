@@ -1,4 +1,4 @@
-"""How a CSV file is written: encoding, what parts its cells, spelling of its columns, how its numbers are grouped.
+"""How a CSV file is written: encoding, what parts its cells, spelling and units of its columns.
 
 The exporters write UTF-8, commas and plain decimals. A spreadsheet that saves the file again, or another exporter,
 writes the same table in another dialect.
@@ -22,8 +22,6 @@ _DELIMITERS: Final = ",;\t"
 _WIDE_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BLANKS: Final = re.compile(r"\s+")
 _UNIT: Final = re.compile(r"\(([a-z]+)\)$")
-_GROUPED: Final = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", re.ASCII)
-_DECIMAL_COMMA: Final = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+", re.ASCII)
 _UNITS: Final = (
     {"ns": Decimal("0.001"), "us": Decimal(1), "ms": Decimal(1000), "s": Decimal(1000000)},
     {"b": Decimal(1), "kb": Decimal(1024), "mb": Decimal(1024**2), "gb": Decimal(1024**3)},
@@ -41,15 +39,6 @@ class Dialect(msgspec.Struct, frozen=True):
 
     encoding: str = "utf-8-sig"
     delimiter: str = ","
-
-    def plain_number(self, cell: str) -> str:
-        """Return a number with grouped digits or a decimal comma as a plain one; other cells as they are.
-
-        Where cells are parted by semicolons the comma is the decimal sign, else it groups thousands.
-        """
-        if self.delimiter == ";":
-            return cell.replace(".", "").replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
-        return cell.replace(",", "") if _GROUPED.fullmatch(cell) else cell
 
 
 def dialect_of(data: bytes) -> Dialect:

@@ -233,3 +233,123 @@ def test_a_place_in_a_file_of_another_dialect(tmp_path: Path) -> None:
     assert table.lost_count == 1
     (entry,) = ledger.entries
     assert (entry.kind, entry.place) == ("row_width", "line 3")
+
+
+def durations(tmp_path: Path, cells: str, delimiter: str, unit: str = "us") -> tuple[list[int | float | None], Ledger]:
+    """Read a file of the column Duration, whose cells stand between blanks; all are quoted where commas part them."""
+    quote = '"' if delimiter == "," else ""
+    rows = "".join(f"{quote}{cell}{quote}{delimiter}Add\n" for cell in cells.split())
+    table, ledger = read(tmp_path, f"Duration({unit}){delimiter}Name\n{rows}".encode())
+    assert table is not None
+    return plain(ns_cells(table.get("Duration(us)"))), ledger
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"], ids=["commas", "semicolons", "tabs"])
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        # A comma before one, two, four or more digits, after four or more, or after a leading 0, is decimal.
+        ("12,345 12,34", [12_345, 12_340]),
+        ("12,345 0,125", [12_345, 125]),
+        ("-12,345 -0,125", [-12_345, -125]),
+        ("12,345 1250,125", [12_345, 1_250_125]),
+        ("12,345 1,2505", [12_345, 1_251]),
+        ("12,345 1,69E+3", [12_345, 1_690_000]),
+        ("1.250 1.234,5", [1_250_000, 1_234_500]),
+        ("1.250 1.234,567 7", [1_250_000, 1_234_567, 7_000]),
+        ("12,345 1.234.567", [12_345, 1_234_567_000]),
+        # The same the other way round.
+        ("12,345 12.34", [12_345_000, 12_340]),
+        ("12,345 0.125", [12_345_000, 125]),
+        ("+12,345 1250.125", [12_345_000, 1_250_125]),
+        ("1,250 1,234.5", [1_250_000, 1_234_500]),
+        ("12,345 1.250 1,234,567", [12_345_000, 1_250, 1_234_567_000]),
+        # Nothing proves either, or something each.
+        ("12,345 1,250", [None, None]),
+        ("12,345 1.250 7", [None, None, 7_000]),
+        ("12,345 12,34 12.34", [None, None, 12_340]),
+        ("1.250 12,34 12.34", [None, None, 12_340]),
+    ],
+)
+def test_all_numbers_of_a_file_tell_what_its_commas_mean(
+    tmp_path: Path, cells: str, expected: list[int | None], delimiter: str
+) -> None:
+    found, ledger = durations(tmp_path, cells, delimiter)
+
+    assert found == expected
+    assert sum(entry.count for entry in ledger.entries) == expected.count(None)
+    assert {entry.kind for entry in ledger.entries} <= {"unreadable_cell"}
+
+
+def test_a_number_of_another_column_proves_what_the_commas_mean(tmp_path: Path) -> None:
+    table, ledger = read(tmp_path, b"A(us);B(us);Input Shapes\n1.250;1.234,5;4.5\n")
+
+    assert table is not None
+    assert plain(ns_cells(table.get("A(us)"))) == [1_250_000]
+    assert not ledger.entries
+
+
+@pytest.mark.parametrize("other", ["Input Shapes\n12,345\t4,8", "Ranks\n12,345\t0,1,2"], ids=["shapes", "lists"])
+def test_lists_prove_nothing(tmp_path: Path, other: str) -> None:
+    table, ledger = read(tmp_path, f"A(us)\t{other}\n".encode())
+
+    assert table is not None
+    assert plain(ns_cells(table.get("A(us)"))) == [None]
+    assert [(entry.kind, entry.example) for entry in ledger.entries] == [("unreadable_cell", "A(us) = '12,345'")]
+
+
+def test_numbers_are_made_plain_once(tmp_path: Path) -> None:
+    # 1.250,5 ns is 1.2505 us, and 1.250 ns is 1.25 us: the point of the results groups nothing.
+    table, ledger = read(tmp_path, b"A(ns);Name\n1.250,5;x\n1.250;y\n")
+    assert table is not None
+
+    kept = table.renamed({"A(us)": "B(us)"}).only(np.array([False, True]))
+
+    assert plain(ns_cells(table.get("A(us)"))) == [1_251, 1_250]
+    assert plain(ns_cells(kept.get("B(us)"))) == [1_250]
+    assert plain(ns_cells(table.only(np.array([False, True])).get("A(us)"))) == [1_250]
+    assert not ledger.entries
+
+
+def test_what_is_unread_in_another_unit_is_told_as_it_stands_in_the_file(tmp_path: Path) -> None:
+    found, ledger = durations(tmp_path, "1,5 1.5 1.250", ";", unit="ms")
+
+    assert found == [None, 1_500_000, None]
+    (entry,) = ledger.entries
+    assert (entry.kind, entry.place, entry.count) == ("unreadable_cell", "line 2", 2)
+    assert entry.example == "Duration(ms) = '1,5'"
+
+
+@pytest.mark.parametrize("unit", ["us", "ns"])
+def test_times_of_which_digits_were_cut_are_told_in_every_unit(tmp_path: Path, unit: str) -> None:
+    written = {"us": "1.69E+15", "ns": "1.69E+18"}[unit]
+    table, ledger = read(tmp_path, f"Start Time({unit}),Name\n5,x\n{written},y\n".encode())
+    assert table is not None
+
+    for columns in (table, table.renamed({"Start Time(us)": "Start Time(us)"}).only(np.array([False, True]))):
+        times = columns.times(ledger, "Start Time(us)")
+        assert plain(times)[-1] == 1_690_000_000_000_000_000
+        entry = ledger.entries.pop()
+        assert (entry.kind, entry.place, entry.count, entry.example) == ("exponent_time", "line 3", 1, written)
+    assert not ledger.entries
+
+
+def test_a_row_that_a_comma_shifted_is_left_out(tmp_path: Path) -> None:
+    table, ledger = read(tmp_path, b"Name,Type,Duration(us),Wait\na,1,2,7.5,\nb,T,2,7.5\n")
+
+    assert table is not None
+    assert list(table.columns["Name"]) == ["b"]
+    assert [(entry.kind, entry.place, entry.count) for entry in ledger.entries] == [("row_width", "line 2", 1)]
+
+
+def test_blank_cells_beyond_the_header_count_for_nothing_where_every_row_has_as_many(tmp_path: Path) -> None:
+    same, ledger = read(tmp_path, b"A,B\n1,2,, \n3,4,,\n")
+    assert same is not None
+    assert [list(cells) for cells in same.columns.values()] == [["1", "3"], ["2", "4"]]
+    assert [same.place(0), same.place(1)] == ["line 2", "line 3"]
+    assert not ledger.entries
+
+    differing, ledger = read(tmp_path, b"A,B\n1,2,,\n3,4,\n")
+    assert differing is not None
+    assert len(differing) == 0
+    assert [(entry.kind, entry.count) for entry in ledger.entries] == [("row_width", 2)]

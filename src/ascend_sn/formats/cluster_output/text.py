@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ascend_sn.formats.cluster_output.figures import ClusterFigures, ranks_in
-from ascend_sn.formats.csv_columns import CsvColumns, read_csv_columns
+from ascend_sn.formats.csv_columns import Cells, read_csv_columns
 from ascend_sn.formats.json_text import json_object
 from ascend_sn.formats.torch_npu.communication_parts import TOTAL, op_from_json, step_number
 from ascend_sn.formats.torch_npu.groups import group_kind
@@ -29,6 +29,9 @@ def read_step_trace(path: Path, file: str, ledger: Ledger, into: ClusterFigures)
     if table is None:
         into.damaged["metric"] = f"{file} could not be read"
         return
+    steps = table.numbers("Step")
+    figures = {column: cells for column in STEP_TRACE_COLUMNS.values() if (cells := table.numbers(column)) is not None}
+    places = {kind: cells for column, kind in PLACES.items() if (cells := table.get(column)) is not None}
     bad = 0
     for row, (type_, index) in enumerate(zip(table.get("Type") or (), table.get("Index") or (), strict=True)):
         if type_.strip() != _RANK_ROW:
@@ -37,7 +40,12 @@ def read_step_trace(path: Path, file: str, ledger: Ledger, into: ClusterFigures)
         if rank is None:
             ledger.add(file, "unreadable_cell", place=table.place(row), example=f"Index = {index!r}")
             continue
-        bad += _add_row(table, row, rank, into)
+        step = None if steps is None else decimal_text_to_int(steps[row], 0)
+        bad += _add_row(figures, row, step, into.of(rank).step_trace)
+        for kind, cells in places.items():
+            place = rank_of(cells[row])
+            if place is not None:
+                into.of(rank).places[kind] = place
     if bad:
         ledger.add(file, "unreadable_cell", count=bad)
 
@@ -114,26 +122,15 @@ def read_groups(path: Path, file: str, ledger: Ledger, into: ClusterFigures) -> 
         ledger.add(file, "unreadable_entry", count=len(unreadable), example=str(unreadable[0]))
 
 
-def _add_row(table: CsvColumns, row: int, rank: int, into: ClusterFigures) -> int:
-    """Take one row in; return how many of its cells are unreadable."""
-    figures = into.of(rank)
-    steps = table.get("Step")
-    step = None if steps is None else decimal_text_to_int(steps[row], 0)
+def _add_row(columns: dict[str, Cells], row: int, step: int | None, into: list[tuple[str, int | None, float]]) -> int:
+    """Take one row of figures in; return how many of its cells are unreadable."""
     bad = 0
-    for column in STEP_TRACE_COLUMNS.values():
-        cells = table.numbers(column)
-        if cells is None:
-            continue
+    for column, cells in columns.items():
         value = step_trace_value(cells[row])
         if value is None:
             bad += 1
         else:
-            figures.step_trace.append((STEP_TRACE_METRIC + column, step, value))
-    for column, kind in PLACES.items():
-        cells = table.get(column)
-        place = None if cells is None else rank_of(cells[row])
-        if place is not None:
-            figures.places[kind] = place
+            into.append((STEP_TRACE_METRIC + column, step, value))
     return bad
 
 

@@ -46,7 +46,7 @@ def step_trace_from_csv(path: Path, file: str, ledger: Ledger) -> Rows | None:
     table = read_csv_columns(path, file, ledger, required=("Computing",))
     if table is None:
         return None
-    steps = table.get("Step") or [""] * len(table)
+    steps = table.numbers("Step") or [""] * len(table)
     devices = table.get("Device_id")
     rows: list[tuple[str, int | None, float]] = []
     bad = 0

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from ascend_sn.derive import derive
 from ascend_sn.errors import EmptyInputError, FormatError
 from ascend_sn.formats.cluster_output.reader import READER
+from ascend_sn.formats.csv_columns import Cells, CsvColumns
 from ascend_sn.formats.discover import discover
 from ascend_sn.formats.reader import Candidate, Source
 from ascend_sn.model.capture import Capture
@@ -190,6 +191,28 @@ def test_rows_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
         ("unreadable_cell", 1, ""),
     ]
     assert len(captures[0].rows("metric")) == 8
+
+
+def test_columns_of_the_step_trace_are_fetched_once_however_many_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_text(tmp_path / NAME)
+    path = folder / "cluster_step_trace_time.csv"
+    row = next(line for line in path.read_text().splitlines() if "rank,4," in line)
+    path.write_text(path.read_text() + "".join(row.replace("rank,4,", f"rank,{rank},") + "\n" for rank in range(8, 58)))
+    fetched: list[str] = []
+    numbers = CsvColumns.numbers
+
+    def counted(table: CsvColumns, *names: str) -> Cells | None:
+        fetched.extend(names)
+        return numbers(table, *names)
+
+    monkeypatch.setattr(CsvColumns, "numbers", counted)
+
+    captures = open_ranks(folder)
+
+    assert len(captures) == 52
+    assert len(fetched) == len(set(fetched))
 
 
 def test_empty_files(tmp_path: Path) -> None:
