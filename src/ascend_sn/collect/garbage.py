@@ -50,10 +50,11 @@ class CollectionWatch:
     def take(self) -> None:
         """Turn what was noted so far into rows."""
         recorder = self._recorder
+        # Before one is taken out of the queue: this may write, and fail.
+        name_id = recorder.names.described(COLLECTION_NAME, {"category": COLLECTION_CATEGORY}) if self._waiting else 0
         with suppress(IndexError):  # nothing waits any more; two threads may take at a time
             while True:
                 thread, begin_ns, dur_ns = self._waiting.popleft()
-                name_id = recorder.names.described(COLLECTION_NAME, {"category": COLLECTION_CATEGORY})
                 begin_ns += recorder.clock.offset_ns
                 recorder.buffer.append(HOST_CALL, thread, name_id, begin_ns, dur_ns, NOT_GIVEN, NOT_GIVEN)
         lost_count, self._lost_count = self._lost_count, 0

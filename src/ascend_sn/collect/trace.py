@@ -145,19 +145,31 @@ class Trace:
         if self._framework is not None:
             self._framework.start()
         self.recorder.start_session(session_text(config), time_ns(), step)
+        self._forecast.begin(config, self._writer.trace_bytes)
+        try:
+            if config.enable_memory:
+                self._sampler = self._new_sampler(config)
+                self._sampler.start()
+                interval_s = min(self._sampler.interval_s, FLUSH_INTERVAL_S)
+                self._sample_at_s = perf_counter() + self._sampler.interval_s
+            self._stopping = False
+            thread = threading.Thread(
+                target=self._write_until_stopped, args=(interval_s, tick), name="ascend-sn-writer", daemon=True
+            )
+            thread.start()
+        except BaseException:  # no descriptor or thread is free: without a session nobody would end these
+            sampler, self._sampler = self._sampler, None
+            if sampler is not None:
+                sampler.stop()
+            framework, self._framework = self._framework, None
+            if framework is not None:
+                framework.stop()
+            raise
+        self._thread = thread
+        # Last: Python's list of callbacks keeps the watch for the life of the process unless it is stopped.
+        self._forget_collections()
         self._collections = CollectionWatch(self.recorder)
         self._collections.start()
-        self._forecast.begin(config, self._writer.trace_bytes)
-        if config.enable_memory:
-            self._sampler = self._new_sampler(config)
-            self._sampler.start()
-            interval_s = min(self._sampler.interval_s, FLUSH_INTERVAL_S)
-            self._sample_at_s = perf_counter() + self._sampler.interval_s
-        self._stopping = False
-        self._thread = threading.Thread(
-            target=self._write_until_stopped, args=(interval_s, tick), name="ascend-sn-writer", daemon=True
-        )
-        self._thread.start()
 
     def end_session(self) -> None:
         """Close the session, write everything and put the end mark; a later session takes its place."""
@@ -283,6 +295,7 @@ class Trace:
 
     def discard(self) -> None:
         """Take the files away again: nothing was recorded."""
+        self._forget_collections()
         with self._lock:
             self.names.write_to(None)
             if not self.buffer.is_closed:
@@ -294,18 +307,23 @@ class Trace:
 
     def abandon(self) -> None:
         """Close the files in a forked child, where no lock of the parent can be trusted."""
-        if self._collections is not None:
-            self._collections.abandon()
+        self._forget_collections()
         self.buffer.abandon()
         self.names.abandon()
         self._writer.close()
 
     def close(self) -> None:
         """Close the files; nothing can be recorded afterwards."""
+        self._forget_collections()
         with self._lock:
             self.names.write_to(None)
             self.buffer.close()
             self._writer.close()
+
+    def _forget_collections(self) -> None:
+        collections, self._collections = self._collections, None
+        if collections is not None:
+            collections.abandon()
 
     def _write_waiting_rows(self) -> None:
         if self.buffer.is_closed:

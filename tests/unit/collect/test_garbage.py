@@ -13,6 +13,7 @@ import pytest
 
 from ascend_sn.collect import Profiler, garbage
 from ascend_sn.collect.recorder import int64_as_double
+from ascend_sn.collect.trace import Trace
 from ascend_sn.collect.writer import TraceWriter
 from ascend_sn.model.trace_schema import HOST_CALL, METRIC, NOT_GIVEN
 from tests.unit.collect.recorded import names, rows, run_script
@@ -84,6 +85,63 @@ def test_the_program_gets_its_callbacks_back(tmp_path: Path) -> None:
         profiler.stop()
 
     assert gc.callbacks == before
+
+
+def refuse() -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_a_start_that_fails_leaves_no_callback_and_the_next_one_records(
+    monkeypatch: pytest.MonkeyPatch, lasting: Callable[[int], None], tmp_path: Path
+) -> None:
+    before = list(gc.callbacks)
+    profiler = Profiler(output_path=tmp_path)
+    with monkeypatch.context() as without_threads:
+        without_threads.setattr(threading.Thread, "start", lambda _: refuse())
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="can't start new thread"):
+                profiler.start()
+            assert gc.callbacks == before
+
+    profiler.start()
+    lasting(LONG_NS)
+    gc.collect()
+    profiler.stop()
+
+    assert gc.callbacks == before
+    assert len(rows(tmp_path, HOST_CALL)) == 1
+    assert profiler.fault_counts == {}
+
+
+def test_a_start_whose_sampling_cannot_be_loaded_leaves_no_callback(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = list(gc.callbacks)
+    monkeypatch.setattr(Trace, "_new_sampler", lambda *_: refuse())
+
+    with pytest.raises(RuntimeError):
+        Profiler(output_path=tmp_path, enable_memory=True).start()
+
+    assert gc.callbacks == before
+
+
+def test_a_collection_whose_name_cannot_be_written_waits_for_the_next_time(
+    monkeypatch: pytest.MonkeyPatch, lasting: Callable[[int], None], tmp_path: Path
+) -> None:
+    with Profiler(output_path=tmp_path) as profiler:
+        recorder = profiler._recorder
+        assert recorder is not None
+        watch = garbage.CollectionWatch(recorder)
+        lasting(LONG_NS)
+        watch._collected("start", None)
+        watch._collected("stop", None)
+        with monkeypatch.context() as on_a_full_disk:
+            on_a_full_disk.setattr(recorder.names, "described", lambda *_: refuse())
+            with pytest.raises(RuntimeError):
+                watch.take()
+        watch.take()
+
+    assert len(rows(tmp_path, HOST_CALL)) == 1
 
 
 def test_a_program_that_empties_the_callbacks_ends_in_order(tmp_path: Path) -> None:
