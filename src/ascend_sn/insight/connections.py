@@ -46,6 +46,12 @@ class BoundedConnection(H11Protocol):
             self._check.cancel()
         super().connection_lost(exc)
 
+    def data_received(self, data: bytes) -> None:
+        """Take what the client sent; the time in which a request is sent begins with its first byte."""
+        if self._is_between_requests:
+            self._since_s = self.loop.time()
+        super().data_received(data)
+
     def on_response_complete(self) -> None:
         """Begin to wait for the next request."""
         self._since_s = self.loop.time()
@@ -69,6 +75,11 @@ class BoundedConnection(H11Protocol):
         is_answered = self.cycle is None or self.cycle.response_complete
         return is_answered or self.flow.write_paused or self.conn.their_state is h11.SEND_BODY
 
+    @property
+    def _is_between_requests(self) -> bool:
+        """Whether nothing of the next request is there yet, for which the server has another limit."""
+        return self.timeout_keep_alive_task is not None
+
     def _make_room(self) -> None:
         if len(self.connections) < CONNECTIONS:
             return
@@ -83,8 +94,7 @@ class BoundedConnection(H11Protocol):
         """Hang up where the request is not there in time, or the answer is not being taken."""
         now_s, unsent = self.loop.time(), self.transport.get_write_buffer_size()
         is_answered = self.cycle is None or self.cycle.response_complete
-        is_idle = self.timeout_keep_alive_task is not None  # between two requests, for which there is another limit
-        is_asking = (is_answered and not is_idle) or self.conn.their_state is h11.SEND_BODY
+        is_asking = (is_answered and not self._is_between_requests) or self.conn.their_state is h11.SEND_BODY
         is_late = is_asking and now_s - self._since_s >= PATIENCE_S
         is_stuck = bool(unsent) and self._since_s <= self._checked_s and self._unsent - unsent < _LEAST_TAKEN
         if is_late or is_stuck:
