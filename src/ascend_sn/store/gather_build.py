@@ -14,7 +14,7 @@ from ascend_sn.model.manifest import MANIFEST_NAME, Manifest, ManifestLost, Mani
 from ascend_sn.store.gather import Shards
 from ascend_sn.store.run_parts import READING, WHOLE_INPUT, Written, finish_run, take_over
 from ascend_sn.store.upgrade import load_manifest
-from ascend_sn.store.whole import check_shown
+from ascend_sn.store.whole import SUMMED_BYTES, check_shown
 
 __all__ = ["build_gathered"]
 
@@ -31,9 +31,10 @@ def build_gathered(shards: Shards, folder: Path, *, input_name: str) -> Manifest
     written: list[Written] = []
     taken: dict[tuple[object, ...], str] = {}
     manifests = [load_manifest(path) for path in shards.present]
+    left_bytes = SUMMED_BYTES  # of all shards together: a thousand large ones would take minutes
     for number, (path, manifest) in enumerate(zip(shards.present, manifests, strict=True)):
         # Here the shard is named; later it would be a place in the cache.
-        check_shown(path, _parts(path, manifest), manifest.profiles)
+        left_bytes -= check_shown(path, _parts(path, manifest), manifest.profiles, most_bytes=left_bytes)
         place = folder / READING / str(number)
         own = [profile for profile in manifest.profiles if _identity(profile) not in taken]
         for profile in manifest.profiles:

@@ -63,7 +63,13 @@ def sum_of(part: Path) -> int:
     return zlib.crc32(part.read_bytes())
 
 
-def check_shown(folder: Path, files: Mapping[str, Sequence[Path]], profiles: Sequence[ManifestProfile]) -> None:
+def check_shown(
+    folder: Path,
+    files: Mapping[str, Sequence[Path]],
+    profiles: Sequence[ManifestProfile],
+    *,
+    most_bytes: int = SUMMED_BYTES,
+) -> int:
     """Look whether the tables that are shown are those that were written.
 
     A copy may have been cut, and a disk, or who copied them, may have changed a bit.
@@ -72,6 +78,10 @@ def check_shown(folder: Path, files: Mapping[str, Sequence[Path]], profiles: Seq
         folder: The run folder.
         files: The Parquet files of each table.
         profiles: The profiles whose tables are shown.
+        most_bytes: Tables are summed until it is reached; of the others both ends are looked at.
+
+    Returns:
+        Bytes of the tables that were summed.
 
     Raises:
         StoreError: A file is missing, cut, or another one; it is named.
@@ -83,20 +93,21 @@ def check_shown(folder: Path, files: Mapping[str, Sequence[Path]], profiles: Seq
                 place = folder / table / f"profile={one.profile_id}"
                 raise StoreError(place, f"missing in the run folder; {WAY_OUT}")
     sums = {(table, f"profile={one.profile_id}"): value for one in profiles for table, value in one.sums.items()}
-    left = SUMMED_BYTES
+    summed_bytes = 0
     for table, parts in files.items():
         for part in parts:
             _check_part(part)
             expected = sums.get((table, part.parent.name))
-            if expected is None or part.name == ASSUMED_PART or left < 0:
+            if expected is None or part.name == ASSUMED_PART or summed_bytes >= most_bytes:
                 continue
             try:
-                left -= part.stat().st_size
+                summed_bytes += part.stat().st_size
                 found = sum_of(part)
             except OSError as error:
                 raise StoreError(part, f"cannot be read: {error.strerror}") from error
             if found != expected:
                 raise StoreError(part, f"its bytes are not those that were written; {WAY_OUT}")
+    return summed_bytes
 
 
 def _check_file(part: Path) -> None:

@@ -12,10 +12,12 @@ import pytest
 
 from ascend_sn.cluster.shards import Shard
 from ascend_sn.errors import InputError, NothingChosenError, StoreError
-from ascend_sn.store import Run, locate, open_run
+from ascend_sn.store import Run, gather_build, locate, open_run, whole
 from ascend_sn.store.gather import NOTHING, Shards
+from ascend_sn.store.gather_build import build_gathered
 from ascend_sn.store.mapping import Outcome
 from ascend_sn.store.upgrade import load_manifest
+from ascend_sn.store.whole import sum_of
 from tests.unit.store.drawn_reader import DrawnReader, write_drawn
 
 
@@ -173,6 +175,22 @@ def test_a_shard_with_a_changed_bit_in_a_table_is_named(drawn: DrawnReader, cach
         open_run(shards)
 
     assert caught.value.path == part
+
+
+def test_shards_are_summed_up_to_one_limit(
+    drawn: DrawnReader, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shards = sharded(cluster(tmp_path / "in", 4), tmp_path / "shards", 4)
+    first = sum(part.stat().st_size for part in (shards / "shard-0-of-4").glob("*/*/part-0.parquet"))
+    largest = max(part.stat().st_size for part in shards.rglob("part-0.parquet"))
+    summed: list[Path] = []
+    monkeypatch.setattr(gather_build, "SUMMED_BYTES", first)
+    monkeypatch.setattr(whole, "sum_of", lambda part: summed.append(part) or sum_of(part))
+
+    build_gathered(Shards(shards, sorted(shards.iterdir()), []), tmp_path / "built", input_name="x")
+
+    assert "shard-0-of-4" in str(summed[0])
+    assert first <= sum(part.stat().st_size for part in summed) < first + largest
 
 
 def test_a_shard_that_was_copied_under_another_name_counts_once(
