@@ -64,6 +64,9 @@ class Sandbox:
         Args:
             run: An opened run.
             timeout_s: Seconds of work after which a query is stopped; those in which its rows are used do not count.
+
+        Raises:
+            QueryError: The process cannot be started.
         """
         self.timeout_s = timeout_s
         self._opened = ExitStack()
@@ -71,7 +74,11 @@ class Sandbox:
         self._shown = Shown(
             {name: list(files) for name, files in run.files.items()}, run.assumed_ranks, self._folder.name
         )
-        self._process = _Process(self._shown)
+        try:
+            self._process = _Process(self._shown)
+        except BaseException:
+            self._folder.cleanup()
+            raise
 
     @contextmanager
     def answer(self, sql: str) -> Iterator[Answer]:
@@ -111,7 +118,7 @@ class _Process:
 
     def __init__(self, shown: Shown) -> None:
         ours, theirs = socket.socketpair()
-        with theirs:
+        with ours, theirs:
             self._child = subprocess.Popen(
                 [sys.executable, "-P", "-c", _MAIN, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
@@ -119,8 +126,12 @@ class _Process:
                 stderr=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
             )
-        self._talk = Connection(ours.detach())
-        self._talk.send(shown)
+            self._talk = Connection(ours.detach())
+        try:
+            self._talk.send(shown)
+        except OSError as error:
+            self.end()
+            raise QueryError("the process that answers queries died as it began; was it out of memory?") from error
         self._timeout_s = self._used_s = 0.0
         self.is_ready = True
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import faulthandler
 import os
+import pickle
 import resource
 import signal
 import sys
@@ -35,6 +36,12 @@ DISK: Final = "4GB"
 THREADS: Final = 2
 
 _BATCH: Final = 10_000
+_BATCH_BYTES: Final = 8 << 20
+"""Rows are handed over once they are that many or that large; who asks has no bound of its memory."""
+
+_ROW_BYTES: Final = 100_000_000
+"""A larger row is not handed over; as a file of Parquet it can be written."""
+
 _DATA_BYTES: Final = 4 << 30
 """Memory of the process beyond what it begins with; DuckDB counts most of what it takes, but not every value."""
 
@@ -91,7 +98,17 @@ class Locked:
         self.db.execute("set enable_external_access = false")
         quiet(self.db)
         self.db.execute("set lock_configuration = true")
-        self._writer = quiet(duckdb.connect(config={"threads": THREADS, "memory_limit": MEMORY}))
+        self._writer = quiet(
+            duckdb.connect(
+                config={
+                    "threads": THREADS,
+                    "memory_limit": MEMORY,
+                    # Not the same folder: both give their files the same names.
+                    "temp_directory": os.path.join(shown.folder, "written"),
+                    "max_temp_directory_size": DISK,
+                }
+            )
+        )
         self._sql = ""
         self._left_s = 0.0
         self._timeout_s = 0.0
@@ -118,12 +135,21 @@ class Locked:
         """Return the next rows of the query.
 
         Raises:
-            QueryError: A mistake that shows only now, too much memory or too much time.
+            QueryError: A mistake that shows only now, too much memory or too much time, or a row that is too large.
         """
         with self._bounded():
             if self._result is None:
                 self._result = self.db.execute(self._sql)
-            return self._result.fetchmany(_BATCH)
+            rows: list[tuple[Any, ...]] = []
+            batch_bytes = 0
+            # Row by row: how large the next ones are is not known before they are there.
+            while len(rows) < _BATCH and batch_bytes < _BATCH_BYTES and (row := self._result.fetchone()) is not None:
+                row_bytes = len(pickle.dumps(row))
+                if row_bytes > _ROW_BYTES:
+                    raise QueryError(f"a row of the answer holds more than {_ROW_BYTES / 1e6:g} MB")
+                batch_bytes += row_bytes
+                rows.append(row)
+            return rows
 
     def save(self, path: Path) -> None:
         """Write the whole answer as a Parquet file, compressed with zstd.
@@ -179,6 +205,8 @@ def _told(timeout_s: float) -> Iterator[None]:
         raise QueryError("the query reaches out of the run: only its tables can be read") from error
     except (duckdb.OutOfMemoryException, duckdb.IOException, MemoryError) as error:
         raise QueryError(f"the query needs more than {MEMORY} of memory and {DISK} of disk") from error
+    except OverflowError as error:  # such as an interval of more days than Python counts
+        raise QueryError(f"the answer holds a value that Python cannot ({error}); cast it to varchar") from error
     except duckdb.Error as error:
         raise QueryError(_first_lines(str(error))) from error
 
@@ -195,7 +223,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who asks
     talk = Connection(int(sys.argv[1]))
     with suppress(EOFError, OSError):
-        locked = Locked(talk.recv())
+        locked = _opened(talk.recv())
         _bound_memory()
         while True:
             request = talk.recv()
@@ -205,9 +233,22 @@ def main() -> None:
                 talk.send(error)
             except MemoryError:
                 talk.send(QueryError(f"the query needs more than {MEMORY} of memory"))
+            except Exception as error:  # noqa: BLE001 - without an answer the user reads that the process died
+                talk.send(
+                    QueryError(f"the query cannot be answered: {type(error).__name__}: {_first_lines(str(error))}")
+                )
 
 
-def _answer(locked: Locked, request: Asked | More | Saved) -> object:
+def _opened(shown: Shown) -> Locked | QueryError:
+    try:
+        return Locked(shown)
+    except (duckdb.Error, MemoryError) as error:
+        return QueryError(f"the tables of the run cannot be shown: {_first_lines(str(error))}")
+
+
+def _answer(locked: Locked | QueryError, request: Asked | More | Saved) -> object:
+    if isinstance(locked, QueryError):
+        raise locked
     if isinstance(request, Asked):
         return locked.ask(request)
     if isinstance(request, More):

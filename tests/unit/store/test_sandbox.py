@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -183,14 +186,98 @@ def test_the_time_in_which_rows_are_used_does_not_count(run: Run) -> None:
     ],
 )
 def test_values_of_any_size_take_bounded_memory(run: Run, sql: str) -> None:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_kib("self", since_now=True)
 
     with Sandbox(run) as sandbox:
+        child = sandbox._process._child.pid
         with pytest.raises(QueryError, match="the query needs more than 2GB of memory"):
             rows(sandbox, sql)
+        assert sandbox._process._child.pid == child
+        assert 10 << 10 < peak_kib(child) < 5 << 20
         assert rows(sandbox, "select count(*) from step") == [(2,)]
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 5 << 20  # KiB
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10
+    assert peak_kib("self") - before < 100 << 10
+
+
+def peak_kib(process: int | str, *, since_now: bool = False) -> int:
+    """The largest resident memory of a process while it lives; of this one, from now on if so wanted."""
+    if since_now:
+        Path(f"/proc/{process}/clear_refs").write_text("5")
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    (found,) = [line for line in lines if line.startswith("VmHWM:")]
+    return int(found.split()[1])
+
+
+def test_rows_of_any_width_take_bounded_memory_where_they_are_used(run: Run) -> None:
+    wide = "select i, repeat('x', case when i < 3000 then 1 else 100000 end) from range(5000) t(i)"  # 200 MB
+    before = peak_kib("self", since_now=True)
+
+    with Sandbox(run) as sandbox, sandbox.answer(wide) as answer:
+        lengths = [(at, len(text)) for at, text in answer.rows()]
+
+    assert lengths == [(at, 1 if at < 3000 else 100_000) for at in range(5000)]
+    assert peak_kib("self") - before < 100 << 10
+
+
+def test_a_row_that_is_too_large_is_refused_and_the_next_query_answered(run: Run) -> None:
+    with Sandbox(run) as sandbox:
+        with pytest.raises(QueryError, match="a row of the answer holds more than 100 MB"):
+            rows(sandbox, "select repeat('x', 101000000)")
+        assert rows(sandbox, "select count(*) from step") == [(2,)]
+
+
+def test_a_value_that_python_cannot_hold_is_told_and_the_next_query_answered(run: Run) -> None:
+    with Sandbox(run) as sandbox:
+        with pytest.raises(QueryError, match=r"a value that Python cannot \(.*\); cast it to varchar") as told:
+            rows(sandbox, "select interval '2000000000 days'")
+        assert "\n" not in str(told.value)
+        assert rows(sandbox, "select (interval '2000000000 days')::varchar") == [("2000000000 days",)]
+
+
+def test_tables_that_cannot_be_shown_are_told(run: Run) -> None:
+    run.files["step"] = [run.path / "absent.parquet"]
+
+    with Sandbox(run) as sandbox:
+        for _ in range(2):
+            with pytest.raises(QueryError, match=r"the tables of the run cannot be shown: .*absent\.parquet") as told:
+                rows(sandbox, "select 1")
+            assert "\n" not in str(told.value)
+
+
+def test_a_process_that_dies_as_it_begins_is_told_and_nothing_is_left(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "kept"))
+    (tmp_path / "kept").mkdir()
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Dead(subprocess.Popen[bytes]):
+        def __init__(self, _words: object, **options: Any) -> None:
+            super().__init__([sys.executable, "-c", ""], stdout=options["stdout"])
+            started.append(self)
+            os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+
+    monkeypatch.setattr(subprocess, "Popen", Dead)
+    with pytest.raises(QueryError, match="died as it began"):
+        Sandbox(run)
+
+    assert [one.returncode for one in started] == [0]
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+def test_what_is_written_finds_its_room_in_the_folder_of_the_sandbox(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "room").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    writer = locked(run, tmp_path / "room")._writer
+
+    writer.execute("set memory_limit = '50MB'")
+    writer.execute("create table large as select i, md5(i::varchar) as text from range(1500000) t(i)")
+
+    assert list((tmp_path / "room").rglob("*.tmp")) != []
+    assert list((tmp_path / "empty").iterdir()) == []
+    assert writer.sql("select current_setting('max_temp_directory_size')").fetchall() == [("3.7 GiB",)]
 
 
 def test_a_process_that_is_killed_is_told_and_the_next_query_answered(run: Run) -> None:

@@ -184,8 +184,13 @@ def test_shards_are_summed_up_to_one_limit(
     first = sum(part.stat().st_size for part in (shards / "shard-0-of-4").glob("*/*/part-0.parquet"))
     largest = max(part.stat().st_size for part in shards.rglob("part-0.parquet"))
     summed: list[Path] = []
+
+    def summing(part: Path) -> int:
+        summed.append(part)
+        return sum_of(part)
+
     monkeypatch.setattr(gather_build, "SUMMED_BYTES", first)
-    monkeypatch.setattr(whole, "sum_of", lambda part: summed.append(part) or sum_of(part))
+    monkeypatch.setattr(whole, "sum_of", summing)
 
     build_gathered(Shards(shards, sorted(shards.iterdir()), []), tmp_path / "built", input_name="x")
 
