@@ -67,7 +67,8 @@ pictures: venv
 	$(BIN)/python -m scripts.walkthrough $(SAMPLE)
 
 docs: venv
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@# Not --quiet: warnings that are not said are not counted by --strict.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 wheel-check: venv
 	scripts/check-wheel.sh $(BIN)/python

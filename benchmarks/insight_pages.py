@@ -4,7 +4,8 @@ python -m benchmarks.insight_pages RUN [--cache-dir DIR] [--rounds 3]
 
 RUN is any input of `ascend-sn view`; a job of many ranks comes from `python -m benchmarks.simulated_cluster`. The first
 opening of all, in which the document of the run is made where the cache has none, is told apart. Each time is from the
-start of the navigation, server and browser on one machine, nothing kept by the browser but the cookie.
+start of the navigation, server and browser on one machine; cookie and scripts are kept by the browser as in a second
+tab.
 """
 
 from __future__ import annotations

@@ -48,3 +48,15 @@ def test_the_change_log_says_nothing_that_the_fragments_say() -> None:
     assert [
         item for path in fragments(REPOSITORY / "changes") for item in items(path.read_text("utf-8")) if item in log
     ] == []
+
+
+def test_a_fragment_with_a_list_holds_nothing_else() -> None:
+    # A line without its dash would become part of the item above.
+    lines = [
+        (path.name, line)
+        for path in fragments(REPOSITORY / "changes")
+        if "\n- " in f"\n{path.read_text('utf-8')}"
+        for line in path.read_text("utf-8").splitlines()
+    ]
+
+    assert [one for one in lines if not one[1].startswith(("- ", "  "))] == []

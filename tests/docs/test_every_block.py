@@ -75,7 +75,7 @@ NOT_RUN: Final[dict[Key, str]] = {
     ("README.zh.md", "安装", "shell"): "as in README.md",
     ("README.zh.md", "使用", "shell"): "the commands of README.md, as test_readme asserts",
     ("README.zh.md", "使用", "python"): "the programs of README.md; only compiled",
-    ("CONTRIBUTING.md", "Ten minutes to green tests", "shell"): "`make` builds an environment and runs these tests",
+    ("CONTRIBUTING.md", "To green tests", "shell"): "`make` builds an environment and runs these tests",
     ("docs/explanation/stragglers.md", "To see for yourself", "shell"): "simulates for minutes",
     ("docs/how-to/advice.md", "What the advice cannot know", "python"): "a line of a program; only compiled",
     ("docs/how-to/advice.md", "In a pipeline", "shell"): _JUDGES,
