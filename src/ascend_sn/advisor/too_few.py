@@ -18,7 +18,7 @@ def too_few_steps(analysis: str, count: int, least: int, *, record: int | None =
 
 def too_few_epochs(analysis: str, count: int, least: int) -> Lacking:
     """Say that steps of `count` epochs were recorded, and of `least` are needed."""
-    reason = f"too few epochs: {count} was seen, {least} are needed"
+    reason = f"too few epochs: {count} seen, {least} are needed"
     return Lacking(analysis, reason, f"a capture of {least} epochs or more")
 
 
@@ -30,13 +30,13 @@ def too_few_calls(analysis: str, count: int, least: int) -> Lacking:
 
 def too_few_requests(analysis: str, count: int, least: int) -> Lacking:
     """Say that `count` requests were recorded, and `least` are needed."""
-    reason = f"too few requests: {count} were recorded, {least} are needed"
+    reason = f"too few requests: {count} recorded, {least} are needed"
     return Lacking(analysis, reason, f"a capture of {least} requests or more")
 
 
 def too_few_sizes(analysis: str, count: int, least: int) -> Lacking:
     """Say that `count` batch sizes were measured, and `least` are needed."""
-    reason = f"too few batch sizes: {count} was measured, {least} are needed"
+    reason = f"too few batch sizes: {count} measured, {least} are needed"
     return Lacking(analysis, reason, "ascend-sn throughput with several batch sizes")
 
 

@@ -40,3 +40,16 @@ def test_a_reason_is_told_in_chinese(lacking: Lacking, reason: str, turn_on: str
 
     assert reason_text(lacking.reason, chinese) == reason
     assert turn_on_text(lacking.turn_on, chinese) == turn_on
+
+
+@pytest.mark.parametrize(
+    ("lacking", "reason"),
+    [
+        (too_few.too_few_epochs("x", 2, 3), "too few epochs: 2 seen, 3 are needed"),
+        (too_few.too_few_requests("x", 1, 50), "too few requests: 1 recorded, 50 are needed"),
+        (too_few.too_few_sizes("x", 2, 3), "too few batch sizes: 2 measured, 3 are needed"),
+    ],
+)
+def test_a_reason_reads_right_for_one_and_for_several(lacking: Lacking, reason: str) -> None:
+    assert lacking.reason == reason
+    assert reason_text(reason, Language.load("zh")) != reason

@@ -77,6 +77,6 @@ def test_of_one_epoch_or_of_three_steps_it_is_said_that_no_later_start_was_seen(
     (one_epoch,) = advised(epochs([10] * 8), "R-DATA-4").not_collected
     (three_steps,) = advised(epochs([10] * 3), "R-DATA-4").not_collected
 
-    assert one_epoch.reason == "too few epochs: 1 was seen, 2 are needed"
+    assert one_epoch.reason == "too few epochs: 1 seen, 2 are needed"
     assert three_steps.reason == "too few steps: 3 can be judged, 4 are needed"
     assert advised(epochs([10] * 20), "R-DATA-4").quiet == ("R-DATA-4",)

@@ -132,7 +132,7 @@ def test_one_and_a_half_times_the_median_is_allowed() -> None:
 
 def test_of_few_even_requests_it_is_said_that_the_tail_cannot_be_seen() -> None:
     (lacking,) = advised(served([(50, 900, 50)] * 49), "R-INF-2").not_collected
-    assert lacking.reason == "too few requests: 49 were recorded, 50 are needed"
+    assert lacking.reason == "too few requests: 49 recorded, 50 are needed"
     assert advised(served([(50, 900, 50)] * 50), "R-INF-2").quiet == ("R-INF-2",)
 
 
@@ -183,4 +183,4 @@ def test_numbered_batches_of_a_loop_are_no_sweep() -> None:
 
 def test_one_size_is_no_sweep() -> None:
     (lacking,) = advised(swept({8: [3750, 3750]}), "R-INF-3").not_collected
-    assert lacking.reason == "too few batch sizes: 1 was measured, 2 are needed"
+    assert lacking.reason == "too few batch sizes: 1 measured, 2 are needed"
