@@ -33,10 +33,10 @@ class BoundedConnection(H11Protocol):
     _unsent = 0
     _check: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take a place, that of the client which is waited for the longest where there is none."""
         self._make_room()
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, transport))
         self._since_s = self._checked_s = self.loop.time()
         self._check = self.loop.call_later(PATIENCE_S, self._look)
 

@@ -206,7 +206,7 @@ def _told(timeout_s: float) -> Iterator[None]:
     except (duckdb.OutOfMemoryException, duckdb.IOException, MemoryError) as error:
         raise QueryError(f"the query needs more than {MEMORY} of memory and {DISK} of disk") from error
     except OverflowError as error:  # such as an interval of more days than Python counts
-        raise QueryError(f"the answer holds a value that Python cannot ({error}); cast it to varchar") from error
+        raise QueryError(f"the answer holds a value that Python cannot hold ({error}); cast it to varchar") from error
     except duckdb.Error as error:
         raise QueryError(_first_lines(str(error))) from error
 

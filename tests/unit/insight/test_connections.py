@@ -7,7 +7,7 @@ import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
@@ -163,7 +163,7 @@ def kept() -> tuple[BoundedConnection, Clock, Line]:
     """A connection that has had its first answer and is kept, at second 1000."""
     clock, line = Clock(), Line()
     config = uvicorn.Config(short_app, lifespan="off", log_level="critical", ws="none", timeout_keep_alive=300)
-    connection = BoundedConnection(config, ServerState(), {}, clock)  # type: ignore[arg-type]
+    connection = BoundedConnection(config, ServerState(), {}, cast(Any, clock))
     connection.connection_made(line)
     connection.data_received(REQUEST)
     clock.pass_until(1000)

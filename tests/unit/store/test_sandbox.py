@@ -242,7 +242,7 @@ def test_a_row_that_is_too_large_is_refused_and_the_next_query_answered(run: Run
 
 def test_a_value_that_python_cannot_hold_is_told_and_the_next_query_answered(run: Run) -> None:
     with Sandbox(run) as sandbox:
-        with pytest.raises(QueryError, match=r"a value that Python cannot \(.*\); cast it to varchar") as told:
+        with pytest.raises(QueryError, match=r"a value that Python cannot hold \(.*\); cast it to varchar") as told:
             rows(sandbox, "select interval '2000000000 days'")
         assert "\n" not in str(told.value)
         assert rows(sandbox, "select (interval '2000000000 days')::varchar") == [("2000000000 days",)]
